@@ -1,4 +1,3 @@
-
 //!
 //! A document permits its own style and script by their hashes, and nothing else, so nothing that it shows can load
 //! or run anything.

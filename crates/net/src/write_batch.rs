@@ -114,9 +114,9 @@ fn is_temporary(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-use crate::{Namespace, NetError};
-use crate::netlink::Netlink;
-use recoup_testing::skip;
+    use crate::netlink::Netlink;
+    use crate::{Namespace, NetError};
+    use recoup_testing::skip;
     use std::fs;
 
     /// Bytes of the packets here.

@@ -53,8 +53,8 @@ use crate::to_value;
 pub(crate) use experiments::RUNS;
 use populations::Populations;
 use recoup_captures::analysis::StudyTable;
-use recoup_captures::study::{Cdf, SenderReport, Shares, bytes_chart, detection_chart, reduction_chart};
 use recoup_captures::study::published::System;
+use recoup_captures::study::{Cdf, SenderReport, Shares, bytes_chart, detection_chart, reduction_chart};
 use recoup_trace::systems::systems_like;
 
 /// The paper's name on the command line.

@@ -4,8 +4,8 @@
 //! Types: text is Utf8, integers are Int64, real numbers Float64, flags Boolean, and times are timestamps in
 //! nanoseconds since 1970, UTC. The metadata of a field has its `unit` and `description`.
 
-use crate::{GROUP, Part, SOURCE};
 use crate::columns::{Cell, Columns, Leaf, signed};
+use crate::{GROUP, Part, SOURCE};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray,
 };

@@ -4,6 +4,8 @@
 //! Types: text is a UTF-8 string, integers are INT64, real numbers DOUBLE, flags BOOLEAN, and times
 //! are INT64 timestamps in nanoseconds since 1970, UTC.
 
+use crate::columns::{Cell, Columns, Leaf, signed};
+use crate::{GROUP, Part, SOURCE};
 use ::parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use ::parquet::column::writer::ColumnWriterImpl;
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -11,8 +13,6 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
-use crate::{GROUP, Part, SOURCE};
-use crate::columns::{Cell, Columns, Leaf, signed};
 use std::io::{self, Write};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Files of rows that are written as they come, in bounded memory: JSON lines, CSV or Parquet.
 
-use crate::{Columns, GROUP, Part, Schema};
 use crate::parquet::{self, FileWriter};
+use crate::{Columns, GROUP, Part, Schema};
 use std::io::{self, Write};
 use std::path::Path;
 

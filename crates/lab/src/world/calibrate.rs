@@ -1,10 +1,10 @@
 //! Finds how much Tmix traffic makes a queue drop a given share of its packets.
 
 use super::WorldScenario;
-use recoup_support::threads::in_parallel;
 use recoup_sim::NoObserver;
 use recoup_sim::world::LinkRecord;
 use recoup_support::suggest::did_you_mean;
+use recoup_support::threads::in_parallel;
 use recoup_support::threads::in_parallel;
 use recoup_units::Direction;
 use std::time::Duration;

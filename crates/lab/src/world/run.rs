@@ -3,12 +3,12 @@
 use super::WorldScenario;
 use super::build::{Flows, link_id};
 use crate::run::Cost;
-use recoup_support::threads::in_parallel;
 use recoup_recovery::Profile;
 use recoup_sim::traffic::{Mix, NewFlow, Source};
 use recoup_sim::world::{FlowEnd, LinkRecord, World};
 use recoup_sim::{NoObserver, Observer};
 use recoup_support::stats::Durations;
+use recoup_support::threads::in_parallel;
 use recoup_support::threads::in_parallel;
 use recoup_tcp::Endpoint;
 use recoup_units::{BitRate, Direction, Instant, Offset};

@@ -7,8 +7,8 @@
 
 use crate::beside_others;
 use recoup_testing::skip;
-use std::thread;
 use std::sync::RwLockReadGuard;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use recoup_net::testbed::{

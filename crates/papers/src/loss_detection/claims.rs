@@ -4,10 +4,10 @@
 
 use super::Id;
 use super::populations::Populations;
-use crate::joined;
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
-use recoup_captures::study::{FlightRecovery, MOST_LOST, SenderReport};
+use crate::joined;
 use recoup_captures::study::published::System;
+use recoup_captures::study::{FlightRecovery, MOST_LOST, SenderReport};
 use recoup_support::stats::Estimate;
 
 /// Quantities of the systems, in the order of [`System::ALL`].

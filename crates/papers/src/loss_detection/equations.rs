@@ -19,12 +19,12 @@
 
 mod claims;
 
+use super::columns::{measured, sheet_of_measured};
+use super::micro::{self, Fate, Measured, Transfer, ms};
 use crate::prelude::*;
 use recoup_captures::study::Model;
 use recoup_recovery::State;
 use recoup_units::Segments;
-use super::columns::{measured, sheet_of_measured};
-use super::micro::{self, Fate, Measured, Transfer, ms};
 
 /// The name on the command line.
 pub const ID: &str = "equations";

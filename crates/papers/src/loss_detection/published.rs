@@ -4,10 +4,10 @@
 //! Tables II, III and IV are copied from the study; what the text says of them is computed. Nothing is simulated, so that no
 //! run could refute these claims: they follow from the printed numbers, or do not.
 
-use crate::claims::{Claim, claim};
-use crate::prelude::*;
 use super::columns::sheet_of_measured;
 use super::micro::Measured;
+use crate::claims::{Claim, claim};
+use crate::prelude::*;
 
 /// The name on the command line.
 pub const ID: &str = "published";

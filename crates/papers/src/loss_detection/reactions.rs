@@ -16,12 +16,12 @@
 
 mod claims;
 
-use crate::prelude::*;
-use recoup_recovery::State;
-use recoup_units::Segments;
 use super::columns::{self, measured, sheet_of_measured};
 use super::impact::Replaced;
 use super::micro::{Fate, Measured, Transfer, ms};
+use crate::prelude::*;
+use recoup_recovery::State;
+use recoup_units::Segments;
 
 /// The name on the command line.
 pub const ID: &str = "reactions";

@@ -8,9 +8,9 @@
 mod claims;
 
 use super::NAME;
+use super::trace::Trace;
 use crate::prelude::*;
 use recoup_recovery::State;
-use super::trace::Trace;
 
 /// The name on the command line.
 pub const ID: &str = "lengths";

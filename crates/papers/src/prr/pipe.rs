@@ -10,9 +10,9 @@
 //! rate controls differ.
 
 use super::NAME;
+use super::trace::Trace;
 use crate::claims::{Claim, Judge, claim};
 use crate::prelude::*;
-use super::trace::Trace;
 
 /// The name on the command line.
 pub const ID: &str = "pipe";

@@ -19,9 +19,9 @@
 
 mod claims;
 
-use crate::prelude::*;
-use super::{NAME, records};
 use super::micro::{fct_ms, plain};
+use super::{NAME, records};
+use crate::prelude::*;
 
 /// The name on the command line.
 pub const ID: &str = "stakes";

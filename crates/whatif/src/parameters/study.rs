@@ -1,13 +1,13 @@
 //! The detections of one sender under every instance, in one pass over its packets.
 
-use crate::detection_cost::Model;
-use crate::detections::{Detector, LossDetection, detections};
-use super::{LeftOut, StudiedSender, Subject};
 use super::change::{Change, ChangeKind, DetectionChange};
 use super::duplicates::Duplicates;
 use super::follower::Follower;
 use super::grid::Instances;
 use super::timers::{TimerRun, Timers};
+use super::{LeftOut, StudiedSender, Subject};
+use crate::detection_cost::Model;
+use crate::detections::{Detector, LossDetection, detections};
 use crate::record::{Record, Seen};
 use recoup_recovery::{State, Timer, Trigger};
 use recoup_trace::finding::{Retransmission, Verdict};

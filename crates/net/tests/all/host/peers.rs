@@ -8,10 +8,10 @@ use recoup_net::{
 use recoup_recovery::Mechanisms;
 use recoup_tcp::State;
 use recoup_testing::skip;
-use std::thread;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The time limit of each transfer.

@@ -2,8 +2,8 @@
 
 use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS, exactly, times};
 use super::{Outcome, Outcomes, Runs};
-use crate::joined;
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::joined;
 use recoup_captures::study::Detector;
 use recoup_support::stats::Estimate;
 

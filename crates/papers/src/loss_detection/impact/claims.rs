@@ -3,8 +3,8 @@
 
 use super::super::claims::times;
 use super::{Id, Impact, LINUX, Replaced, SOLARIS, WINDOWS};
-use crate::joined;
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::joined;
 use recoup_captures::parameters::ChangeKind;
 use recoup_captures::study::published::System;
 use recoup_support::stats::{Estimate, Share};

@@ -14,10 +14,10 @@ mod claims;
 
 use super::compare::{Values, interaction, percent, quantile_differences, ratio, relative, total};
 use super::connection::{Answer, Connection};
-use crate::prelude::*;
-use super::{Arm, Cell, Evaluation, web};
 use super::rows::Rows;
 use super::tables::{count, fast, latency, responses, retransmissions, timeouts, undone};
+use super::{Arm, Cell, Evaluation, web};
+use crate::prelude::*;
 use recoup_recovery::{Counters, State};
 use recoup_support::stats::Estimate;
 

@@ -1,8 +1,8 @@
 //! The rows of the tables: a quantity of an arm, beside the paper's.
 
+use super::Cell;
 use crate::prelude::*;
 use recoup_table::plain_table;
-use super::Cell;
 use std::fmt::Write as _;
 
 /// A quantity of an arm.

@@ -6,8 +6,8 @@
 use crate::population::{Exchange, exchanges, losses, millis, probability, write};
 use crate::prelude::*;
 use recoup_lab::settings::Settings;
-use recoup_path::{HopSpec, Queue};
 use recoup_path::draws::{Draws, LogNormal};
+use recoup_path::{HopSpec, Queue};
 use recoup_recovery::detect::EarlyRetransmit;
 use recoup_sim::world::Topology;
 use recoup_sim::{FlowSpec, TimerModel};

@@ -18,9 +18,9 @@ use super::connection::Connection;
 use super::rows::Rows;
 use super::tables::{self, count, fast, retransmissions, segments};
 use super::users::{Service, Users};
+use super::{Cell, Evaluation};
 use crate::prelude::*;
 use recoup_path::draws::LogNormal;
-use super::{Cell, Evaluation};
 use recoup_recovery::Counters;
 use recoup_support::stats::Estimate;
 

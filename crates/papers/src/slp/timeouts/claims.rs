@@ -6,8 +6,8 @@
 use super::columns::ColumnCell;
 use super::contrast::{Contrast, contrast, share_of};
 use super::{RerunFlow, Studied, Traces};
-use crate::joined;
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::joined;
 use recoup_captures::study::slp::{Class, Classification, Classifier, Classifiers, Half, Report, Sample};
 use recoup_support::stats::Estimate;
 use recoup_units::Direction;

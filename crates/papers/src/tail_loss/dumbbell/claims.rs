@@ -11,9 +11,9 @@ mod shares;
 mod times;
 
 use super::{DumbbellCell, Episodes, Foreground, Mechanism, PANELS, Tail};
-use crate::joined;
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
 use crate::grid::Grid;
+use crate::joined;
 use recoup_support::stats::{Estimate, Share};
 
 /// The flows that lost only their last segment.

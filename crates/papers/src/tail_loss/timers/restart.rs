@@ -7,7 +7,6 @@ use crate::prelude::*;
 use crate::tail_loss::RTTS;
 use crate::tail_loss::cell::{Acks, MECHANISMS};
 
-
 /// Fewer segments outstanding than RTO restart's threshold, and as many or more.
 const BELOW_FOUR: &[u64] = &[1, 2, 3];
 const FOUR_AND_MORE: &[u64] = &[4, 5, 6];

@@ -5,7 +5,6 @@ use crate::distribution::quantile;
 use crate::prelude::*;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
 
-
 /// The share of the values below this; `None` without values.
 pub fn share_below(values: &[f64], limit: f64) -> Option<f64> {
     let below = values.iter().filter(|value| **value < limit).count();

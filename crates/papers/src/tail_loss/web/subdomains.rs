@@ -12,7 +12,6 @@ use crate::prelude::*;
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
 
-
 /// The experiment's name.
 pub const ID: &str = "subdomains";
 

@@ -7,7 +7,9 @@ use recoup_draw::{
     report::{Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict},
     sequence::{Diagram, Mark, MarkKind, Panel},
 };
-use recoup_papers::html::{Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict};
+use recoup_papers::html::{
+    Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict,
+};
 use recoup_units::{Instant, Offset, Span};
 
 const PROFILES: [&str; 4] = ["linux-3.17", "linux-3.17+rtor", "linux-3.17+tlp", "linux-3.17+tlpr"];

@@ -4,8 +4,8 @@ use super::super::compare::{UNKNOWN, percent, relative, shown, total};
 use super::super::connection::{Answer, Connection};
 use super::super::tables::{count, fast, latency, responses, retransmissions, undone};
 use super::{Arms, TABLE_11, added, all_timeouts, in_disorder, spurious_early};
-use crate::joined;
 use crate::claims::{Claim, Judge, claim};
+use crate::joined;
 use recoup_recovery::State;
 use recoup_support::stats::Estimate;
 
