@@ -1,13 +1,14 @@
 //! Columns: one list serves reading, JSON, CSV and Parquet.
 
+use crate::value::Value;
 use recoup_units::Instant;
 use std::borrow::Cow;
 
 /// Reads a cell off a row; `None` where the value is unknown.
-pub(crate) type Of<R, T> = Box<dyn Fn(&R) -> Option<T> + Send + Sync>;
+pub type Of<R, T> = Box<dyn Fn(&R) -> Option<T> + Send + Sync>;
 
 /// How a column reads its cell off a row, by type.
-pub(crate) enum Cell<R> {
+pub enum Cell<R> {
     Text(Of<R, Cow<'static, str>>),
     Integer(Of<R, u64>),
     Signed(Of<R, i64>),
@@ -54,8 +55,8 @@ pub(crate) struct Group<R> {
 ///
 /// struct Flow { name: &'static str, fct_ms: Option<f64> }
 /// let columns = Columns::<Flow>::new()
-///     .text(("profile", "", "the profile"), |f| Some(f.name.into()))
-///     .real(("fct_ms", "ms", "flow completion time"), |f| f.fct_ms);
+///     .column("profile", "", "the profile", |f| f.name)
+///     .column("fct_ms", "ms", "flow completion time", |f| f.fct_ms);
 /// let flows = [Flow { name: "linux-6", fct_ms: Some(402.5) }];
 /// assert_eq!(columns.to_csv(&flows), "profile,fct_ms\nlinux-6,402.5\n");
 /// ```
@@ -91,6 +92,23 @@ impl<R: 'static> Columns<R> {
     /// No columns yet.
     pub fn new() -> Self {
         Self(Vec::new())
+    }
+
+    /// Adds a column: its name, unit and description, and how to read it off a row. What it reads decides its kind:
+    /// text, whole number, real number, truth value or moment. An `Option` is unknown where it is `None`.
+    pub fn column<N, A, V>(
+        self,
+        name: N,
+        unit: &'static str,
+        about: A,
+        of: impl Fn(&R) -> V + Send + Sync + 'static,
+    ) -> Self
+    where
+        N: Into<Cow<'static, str>>,
+        A: Into<Cow<'static, str>>,
+        V: Value,
+    {
+        self.with((name, unit, about), V::cell(move |row| Some(of(row))))
     }
 
     fn with<N, A>(mut self, (name, unit, about): (N, &'static str, A), cell: Cell<R>) -> Self

@@ -18,6 +18,7 @@ mod json;
 mod parquet;
 mod row_file;
 mod text;
+mod value;
 
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
@@ -26,6 +27,7 @@ pub use format::Format;
 pub use json::{Layout, Schema};
 pub use row_file::{RowFile, RowFormat};
 pub use text::{Comparison, Keep, Line, Share, millis, plain_table, utc};
+pub use value::Value;
 
 /// Rows that come from one source, such as one capture.
 pub struct Part<'a, R> {

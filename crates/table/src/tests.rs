@@ -31,14 +31,14 @@ fn columns() -> Columns<Flow> {
         .heading("FCT max")
         .digits(1);
     Columns::<Flow>::new()
-        .text(("profile", "", "the profile"), |f| Some(f.profile.into()))
-        .integer(("flows", "", "flows run"), |f| Some(f.flows))
+        .column("profile", "", "the profile", |f| f.profile)
+        .column("flows", "", "flows run", |f| f.flows)
         .integer(("completed", "", "flows completed"), |f| Some(f.completed))
         .share_of(|f| f.flows)
         .group("fct_ms", fct, |f| f.fct.as_ref())
-        .signed(("distance", "segments", "pipe - ssthresh"), |f| Some(f.distance))
-        .flag(("lost", "", "a flow did not complete"), |f| f.completed < f.flows)
-        .time(("at", "s", "when it began"), |f| Some(f.at))
+        .column("distance", "segments", "pipe - ssthresh", |f| Some(f.distance))
+        .column("lost", "", "a flow did not complete", |f| f.completed < f.flows)
+        .column("at", "s", "when it began", |f| f.at)
 }
 
 fn flow(profile: &'static str, completed: u64, fct: Option<(f64, f64)>) -> Flow {
