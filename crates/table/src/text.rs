@@ -89,15 +89,23 @@ impl fmt::Display for Comparison {
 }
 
 impl<R: 'static> Columns<R> {
+    /// Adds a column of a table for reading alone: its heading with the unit, and the text of a row.
+    pub fn shown<T: fmt::Display>(
+        self,
+        heading: impl Into<Cow<'static, str>>,
+        of: impl Fn(&R) -> T + Send + Sync + 'static,
+    ) -> Self {
+        self.column(heading, "", "", move |row| of(row).to_string())
+    }
+
+    /// A line a row, with all columns.
+    pub fn to_table(&self, rows: &[R]) -> String {
+        text_table(&self.leaves(), rows)
+    }
+
     /// A line a row, with these columns, by their names as in CSV.
     pub fn to_text(&self, rows: &[R], names: &[&str]) -> String {
-        let leaves = self.chosen(names);
-        let mut table = plain_table();
-        table.set_header(leaves.iter().map(|leaf| leaf.column.heading_with_unit(None)));
-        for row in rows {
-            table.add_row(leaves.iter().map(|leaf| leaf.column.text_cell(row)));
-        }
-        table.to_string()
+        text_table(&self.chosen(names), rows)
     }
 
     /// The rows side by side under the column `title`, a line each of these columns.
@@ -137,6 +145,15 @@ impl<R: 'static> Columns<R> {
         };
         names.iter().filter_map(find).collect()
     }
+}
+
+fn text_table<R>(leaves: &[Leaf<'_, R>], rows: &[R]) -> String {
+    let mut table = plain_table();
+    table.set_header(leaves.iter().map(|leaf| leaf.column.heading_with_unit(None)));
+    for row in rows {
+        table.add_row(leaves.iter().map(|leaf| leaf.column.text_cell(row)));
+    }
+    table.to_string()
 }
 
 impl<R> Column<R> {
