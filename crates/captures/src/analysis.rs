@@ -25,7 +25,7 @@ mod tables;
 
 pub use changes::{Changes, Continued, MergeSaved, SavedConnections, SavedRetransmissions};
 pub use continuation::{Continuation, ContinueError, FinishError};
-pub use continuity::{CaptureEnds, WithEnds, rotation_note};
+pub use continuity::analyze_all;
 pub use document::{Document, write_json};
 pub use everything::{Everything, Interval, intervals};
 pub(crate) use findings::assemble;

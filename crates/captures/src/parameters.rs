@@ -42,7 +42,7 @@ pub use document::{CHANGES, EVENTS, write_studies};
 pub use figures::{Figure, chart, figures, panel};
 pub use recoup_whatif::parameters::{ChangeKind, Grid};
 pub use rows::{ChangeRow, EventRow, InstanceValues, ResultRow, SenderIdentity, SenderRow};
-pub use run::{ParameterStudy, Request, TakesSenders, study_capture, study_stream};
+pub use run::{ParameterStudy, Request, TakesSenders, study_capture};
 pub use text::study_text;
 pub use totals::{InstanceTotals, ProfileTotals, Totals};
 pub use values::instance_text;

@@ -120,7 +120,7 @@ impl Continuation {
 
     /// Reads captures, joined, which go on from those read before.
     fn read(&self, py: Python<'_>, captures: Vec<PathBuf>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        settings::check(&captures)?;
+        settings::input(&captures, true)?;
         let mut steps = self.0.try_lock().map_err(|_| wrong(BUSY))?;
         let steps = steps.as_mut().ok_or_else(|| wrong(OVER))?;
         watch::run(py, progress, |meter| steps.read(&captures, meter))?.map_err(error)

@@ -99,7 +99,7 @@ pub fn split<'py>(
     partitions: usize,
     options: Options,
 ) -> PyResult<Split<'py>> {
-    settings::check(std::slice::from_ref(&capture))?;
+    settings::input(std::slice::from_ref(&capture), false)?;
     let settings = options.settings()?;
     let split = py.detach(|| api::split(&capture, &folder, partitions, &settings));
     let split = split.map_err(error)?;

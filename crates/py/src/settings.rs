@@ -2,7 +2,7 @@
 
 use crate::errors::{capture, wrong};
 use pyo3::prelude::*;
-use recoup::commands::analyze::call::{self, Captures};
+use recoup_captures::capture::{Captures, Input};
 use recoup_captures::filter::Filter;
 use recoup_captures::time_window::parse_time;
 use recoup_support::profile::parse_profile;
@@ -66,12 +66,12 @@ impl Options {
     }
 }
 
-/// Checks that captures exist and none is a folder, before the first is read.
-pub fn check(captures: &[PathBuf]) -> PyResult<()> {
+/// What is read. Checks that captures exist and none is a folder, before the first is read.
+pub fn input(captures: &[PathBuf], join: bool) -> PyResult<Input<'_>> {
     let stdin = captures.iter().find(|path| path.as_path() == Path::new("-"));
     match stdin {
         Some(_) => Err(wrong("-: expected a file, or a binary file object such as sys.stdin.buffer")),
-        None => analyze::check(captures).map_err(capture),
+        None => Input::new(captures, join).map_err(capture),
     }
 }
 

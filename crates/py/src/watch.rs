@@ -3,7 +3,8 @@
 
 use crate::errors::defect;
 use pyo3::prelude::*;
-use recoup_api::{analyze, paper, run, whatif};
+use recoup_api::{paper, run};
+use recoup_captures::capture::Progress;
 use recoup_lab::stage::Stage;
 use recoup_papers::experiment::Experiment;
 use std::any::Any;
@@ -123,13 +124,21 @@ fn panic_text(panic: Option<Box<dyn Any + Send>>) -> String {
     format!("a defect of Recoup: {}", said.unwrap_or("a worker panicked"))
 }
 
-impl analyze::Progress for Meter {
+impl Progress for Meter {
     fn capture_begins(&self, name: &str, size: Option<u64>) {
         self.begins(name, "bytes", size.unwrap_or(0));
     }
 
     fn bytes_read(&self, bytes: u64) {
         self.done.store(bytes, Ordering::Relaxed);
+    }
+
+    fn rerun(&self, done: u64, all: u64) {
+        if done == 0 || self.what().1 != RERUNS {
+            let (capture, _) = self.what();
+            self.begins(&capture, RERUNS, all);
+        }
+        self.done.store(done, Ordering::Relaxed);
     }
 
     fn capture_ends(&self) {
@@ -141,16 +150,6 @@ impl analyze::Progress for Meter {
 
     fn is_stopped(&self) -> bool {
         self.is_stopped()
-    }
-}
-
-impl whatif::RerunProgress for Meter {
-    fn rerun(&self, done: u64, all: u64) {
-        if done == 0 || self.what().1 != RERUNS {
-            let (capture, _) = self.what();
-            self.begins(&capture, RERUNS, all);
-        }
-        self.done.store(done, Ordering::Relaxed);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows as JSON objects, and documents that carry their schema's name and version.
 
 use crate::Part;
-use crate::columns::{Cell, Column, Columns, EpochSeconds, Group, Node};
+use crate::columns::{Cell, Column, Columns, EpochSeconds, Group, Interval, Node};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::ser::{Formatter, Serializer as Json};
@@ -140,6 +140,13 @@ impl<R> Serialize for JsonRow<'_, R> {
                     Cell::Flag(of) => map.serialize_entry(name, &of(row))?,
                     Cell::Time(of) => map.serialize_entry(name, &of(row).map(EpochSeconds))?,
                 },
+                Node::Interval(Interval { name, ends }) => {
+                    let [low, high] = ends.each_ref().map(|end| match &end.cell {
+                        Cell::Real(of) => of(row),
+                        _ => None,
+                    });
+                    map.serialize_entry(name, &low.zip(high))?;
+                }
                 Node::Group(Group { name, is_present, columns }) => {
                     let nodes = columns;
                     let part = is_present(row).then_some(JsonRow { nodes, row });

@@ -221,6 +221,14 @@ pub struct Analyzed<V> {
     pub findings: V,
 }
 
+impl<V> Analyzed<V> {
+    /// The capture with other findings.
+    pub fn map<W>(self, of: impl FnOnce(V) -> W) -> Analyzed<W> {
+        let Self { capture, counts, interrupted, findings } = self;
+        Analyzed { capture, counts, interrupted, findings: of(findings) }
+    }
+}
+
 /// Why a capture cannot be analyzed. Each message is one line.
 #[derive(Debug, Error)]
 pub enum AnalysisError {

@@ -64,14 +64,10 @@ pub struct Record<R: Row> {
 impl<R: Row> Record<R> {
     /// The columns of the row, and the one that says what changed.
     fn columns() -> Columns<Self> {
-        let change = (
-            "record",
-            "",
-            "new: first given out; revised: replaces the row given out before with the same key; withdrawn: removes that row",
-        );
+        let about = "new: first given out; revised: replaces the row given out before with the same key; withdrawn: removes that row";
         Columns::new()
             .all_of(R::columns(), |record: &Self| record.row.as_ref())
-            .text(change, |record| Some(record.change.name().into()))
+            .column("record", "", about, |record| record.change.name())
     }
 }
 
@@ -182,7 +178,7 @@ mod tests {
         }
 
         fn columns() -> Columns<Self> {
-            Columns::new().text(("text", "", "what it says"), |row: &Self| Some(row.1.into()))
+            Columns::new().column("text", "", "what it says", |row: &Self| row.1)
         }
 
         fn record_columns() -> Columns<Record<Self>> {

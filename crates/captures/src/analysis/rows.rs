@@ -12,50 +12,42 @@ use std::time::Duration;
 /// The columns of a retransmission, in the order that Wireshark's users expect.
 pub fn retransmissions() -> Columns<Retransmission> {
     Columns::<Retransmission>::new()
-        .integer(("frame", "", "number of the frame in the capture, from 1, as Wireshark counts"), |r| Some(r.frame))
-        .time(("time", "s", "when it was captured: seconds since 1970"), |r| Some(r.at))
-        .text(("src", "", "address and port of the sender"), |r| Some(r.endpoints.src.to_string().into()))
-        .text(("dst", "", "address and port of the receiver"), |r| Some(r.endpoints.dst.to_string().into()))
-        .integer(("seq", "", "sequence number in its header"), |r| Some(r.seq.0.into()))
-        .integer(("len", "bytes", "payload"), |r| Some(r.len.into()))
-        .text(
-            (
-                "trigger",
-                "",
-                "why it was sent: fast, early, rto, slow_start, tlp, pmtu, mtu_probe, syn, syn_ack or unknown",
-            ),
-            |r| Some(r.triggers.to_string().into()),
+        .column("frame", "", "number of the frame in the capture, from 1, as Wireshark counts", |r| r.frame)
+        .column("time", "s", "when it was captured: seconds since 1970", |r| r.at)
+        .column("src", "", "address and port of the sender", |r| r.endpoints.src.to_string())
+        .column("dst", "", "address and port of the receiver", |r| r.endpoints.dst.to_string())
+        .column("seq", "", "sequence number in its header", |r| r.seq.0)
+        .column("len", "bytes", "payload", |r| r.len)
+        .column(
+            "trigger",
+            "",
+            "why it was sent: fast, early, rto, slow_start, tlp, pmtu, mtu_probe, syn, syn_ack or unknown",
+            |r| r.triggers.to_string(),
         )
-        .text(("verdict", "", "whether it was needed: needed, spurious or unknowable"), |r| {
-            Some(r.verdict.name().into())
-        })
-        .text(("evidence", "", "the evidence for the verdict"), |r| Some(r.evidence.name().into()))
-        .integer(("copy", "", "1 for the first retransmission of its first byte, 2 for the second"), |r| {
-            Some(r.copy.into())
-        })
-        .real(("detection_ms", "ms", "from the first transmission of its first byte to this retransmission"), |r| {
+        .column("verdict", "", "whether it was needed: needed, spurious or unknowable", |r| r.verdict.name())
+        .column("evidence", "", "the evidence for the verdict", |r| r.evidence.name())
+        .column("copy", "", "1 for the first retransmission of its first byte, 2 for the second", |r| r.copy)
+        .column("detection_ms", "ms", "from the first transmission of its first byte to this retransmission", |r| {
             r.detection.map(ms)
         })
-        .real(("recovery_ms", "ms", "from this retransmission to the ACK of the highest byte sent before it"), |r| {
+        .column("recovery_ms", "ms", "from this retransmission to the ACK of the highest byte sent before it", |r| {
             r.recovery.map(ms)
         })
-        .real(("detection_rtts", "RTTs", "detection_ms over the moving average of the RTT"), |r| {
+        .column("detection_rtts", "RTTs", "detection_ms over the moving average of the RTT", |r| {
             r.detection_rtts().map(rounded)
         })
-        .real(("recovery_rtts", "RTTs", "recovery_ms over the moving average of the RTT"), |r| {
+        .column("recovery_rtts", "RTTs", "recovery_ms over the moving average of the RTT", |r| {
             r.recovery_rtts().map(rounded)
         })
-        .text(("vantage", "", "where its direction was captured: sender, between, receiver or unknown"), |r| {
-            Some(r.vantage.name().into())
+        .column("vantage", "", "where its direction was captured: sender, between, receiver or unknown", |r| {
+            r.vantage.name()
         })
-        .integer(("connection", "", "number of the connection, from 0, in the order of first packets"), |r| {
-            Some(r.connection)
-        })
-        .flag(("syn", "", "it carries a SYN"), |r| r.syn)
-        .flag(("fin", "", "it carries a FIN"), |r| r.fin)
-        .integer(("flight", "segments", "segments outstanding when it was sent"), |r| Some(r.flight.into()))
-        .integer(("capture_point", "", "capture point of its connection, from 0; a merged file has several"), |r| {
-            Some(r.capture_point.into())
+        .column("connection", "", "number of the connection, from 0, in the order of first packets", |r| r.connection)
+        .column("syn", "", "it carries a SYN", |r| r.syn)
+        .column("fin", "", "it carries a FIN", |r| r.fin)
+        .column("flight", "segments", "segments outstanding when it was sent", |r| r.flight)
+        .column("capture_point", "", "capture point of its connection, from 0; a merged file has several", |r| {
+            r.capture_point
         })
 }
 
@@ -78,11 +70,11 @@ fn with_files<R: 'static>(columns: Columns<R>, files: &JoinedFiles, frame: fn(&R
     let files = Arc::new(files.clone());
     let same_files = Arc::clone(&files);
     let places = Columns::new()
-        .text(("file", "", "the file that holds the frame"), move |row| {
+        .column("file", "", "the file that holds the frame", move |row| {
             let (file, _) = files.locate(frame(row))?;
-            Some(file.name.clone().into())
+            Some(file.name.clone())
         })
-        .integer(("file_frame", "", "number of the frame in its file, from 1"), move |row| {
+        .column("file_frame", "", "number of the frame in its file, from 1", move |row| {
             Some(same_files.locate(frame(row))?.1)
         });
     columns.behind("frame", places)
@@ -92,19 +84,19 @@ fn with_files<R: 'static>(columns: Columns<R>, files: &JoinedFiles, frame: fn(&R
 /// can be counted and joined by `connection`. The columns of each sender begin with `src_` or `dst_`.
 pub fn connections() -> Columns<Connection> {
     let both = Columns::<Connection>::new()
-        .integer(("connection", "", "number of the connection, from 0, in the order of first packets"), |c| Some(c.id))
-        .text(("src", "", "address and port of the end that opened the connection or sent its first captured packet"), |c| Some(c.endpoints.src.to_string().into()))
-        .text(("dst", "", "address and port of the other end"), |c| Some(c.endpoints.dst.to_string().into()))
-        .text(("opening", "", "handshake or mid_connection"), |c| Some(c.opening.name().into()))
-        .text(("closing", "", "closed, reset, idle, replaced, evicted or capture_end"), |c| Some(c.closing.name().into()))
-        .time(("begun", "s", "when its first packet was captured: seconds since 1970"), |c| Some(c.begun))
-        .time(("ended", "s", "when its last packet was captured: seconds since 1970"), |c| Some(c.ended))
-        .real(("duration_ms", "ms", "from its first packet to its last"), |c| Some(ms(c.duration())))
-        .integer(("packets", "packets", "packets captured in both directions"), |c| Some(c.packets))
-        .real(("handshake_rtt_ms", "ms", "from the SYN to the ACK that completes the handshake; empty if the SYN was retransmitted"), |c| c.handshake_rtt.map(ms))
-        .integer(("capture_point", "", "where it was captured: 0 is nearest to src; the other end's point comes last"), |c| Some(c.capture_point.number.into()))
-        .integer(("capture_points", "", "capture points of packets between these ends; 1 unless the file is merged"), |c| Some(c.capture_point.count.into()))
-        .real(("capture_points_apart_ms", "ms", "delay of the path from the first capture point to the last; empty if there is one, or if the file does not show it"), |c| c.capture_point.apart.map(ms));
+        .column("connection", "", "number of the connection, from 0, in the order of first packets", |c| c.id)
+        .column("src", "", "address and port of the end that opened the connection or sent its first captured packet", |c| c.endpoints.src.to_string())
+        .column("dst", "", "address and port of the other end", |c| c.endpoints.dst.to_string())
+        .column("opening", "", "handshake or mid_connection", |c| c.opening.name())
+        .column("closing", "", "closed, reset, idle, replaced, evicted or capture_end", |c| c.closing.name())
+        .column("begun", "s", "when its first packet was captured: seconds since 1970", |c| c.begun)
+        .column("ended", "s", "when its last packet was captured: seconds since 1970", |c| c.ended)
+        .column("duration_ms", "ms", "from its first packet to its last", |c| ms(c.duration()))
+        .column("packets", "packets", "packets captured in both directions", |c| c.packets)
+        .column("handshake_rtt_ms", "ms", "from the SYN to the ACK that completes the handshake; empty if the SYN was retransmitted", |c| c.handshake_rtt.map(ms))
+        .column("capture_point", "", "where it was captured: 0 is nearest to src; the other end's point comes last", |c| c.capture_point.number)
+        .column("capture_points", "", "capture points of packets between these ends; 1 unless the file is merged", |c| c.capture_point.count)
+        .column("capture_points_apart_ms", "ms", "delay of the path from the first capture point to the last; empty if there is one, or if the file does not show it", |c| c.capture_point.apart.map(ms));
     both.prefixed("src", direction(), |c| Some(&c.directions[0]))
         .prefixed("dst", direction(), |c| Some(&c.directions[1]))
 }
@@ -112,63 +104,38 @@ pub fn connections() -> Columns<Connection> {
 /// The columns of one sender.
 fn direction() -> Columns<Direction> {
     let sent = Columns::<Direction>::new()
-        .text(("vantage", "", "where it was captured: sender, between, receiver or unknown"), |d| {
-            Some(d.vantage.name().into())
-        })
-        .integer(("segments", "segments", "segments with payload, SYN or FIN, retransmissions included"), |d| {
-            Some(d.segments)
-        })
-        .integer(("bytes", "bytes", "payload, retransmissions included"), |d| Some(d.bytes))
-        .integer(("doubled", "packets", "packets that the network duplicated"), |d| Some(d.duplicates))
-        .integer(("probes", "packets", "keep-alive and window probes"), |d| Some(d.probes))
-        .integer(("missing_bytes", "bytes", "payload sent but not captured"), |d| Some(d.missing))
-        .real(("to_sender_ms", "ms", "shortest round-trip time between the capture point and the sender"), |d| {
+        .column("vantage", "", "where it was captured: sender, between, receiver or unknown", |d| d.vantage.name())
+        .column("segments", "segments", "segments with payload, SYN or FIN, retransmissions included", |d| d.segments)
+        .column("bytes", "bytes", "payload, retransmissions included", |d| d.bytes)
+        .column("doubled", "packets", "packets that the network duplicated", |d| d.duplicates)
+        .column("probes", "packets", "keep-alive and window probes", |d| d.probes)
+        .column("missing_bytes", "bytes", "payload sent but not captured", |d| d.missing)
+        .column("to_sender_ms", "ms", "shortest round-trip time between the capture point and the sender", |d| {
             d.to_sender.map(ms)
         })
-        .integer(("rtt_samples", "", "round-trip time samples"), |d| Some(d.rtt.map_or(0, |rtt| rtt.samples)));
+        .column("rtt_samples", "", "round-trip time samples", |d| d.rtt.map_or(0, |rtt| rtt.samples));
     let sent = quantiles(sent)
-        .text(
-            (
-                "identification",
-                "",
-                "profile, several (they explain equally many), none (no profile explains half) or nothing (no evidence)",
-            ),
-            |d| Some(Sender::from(&d.profile).identification().into()),
+        .column(
+            "identification",
+            "",
+            "profile, several (they explain equally many), none (no profile explains half) or nothing (no evidence)",
+            |d| Sender::from(&d.profile).identification(),
         )
-        .text(
-            (
-                "profile",
-                "",
-                "the profile, or several joined by |, the best first",
-            ),
-            |d| Some(Sender::from(&d.profile).into_profile()?.into()),
-        )
-        .integer(
-            (
-                "explained",
-                "segments",
-                "retransmissions that the best profile explains",
-            ),
-            |d| Some(d.profile.best()?.explained),
-        )
-        .integer(
-            (
-                "put_to_profile",
-                "segments",
-                "retransmissions that could be replayed under the best profile",
-            ),
-            |d| Some(d.profile.best()?.of),
-        )
-        .integer(("episodes", "", "episodes of recovery"), |d| {
-            Some(d.episodes.into())
+        .column("profile", "", "the profile, or several joined by |, the best first", |d| {
+            Sender::from(&d.profile).into_profile()
         })
-        .real(
-            (
-                "detecting_and_recovering_ms",
-                "ms",
-                "from the first transmission of what was lost, really or not, to the end of the recovery",
-            ),
-            |d| Some(ms(d.recovering)),
+        .column("explained", "segments", "retransmissions that the best profile explains", |d| {
+            Some(d.profile.best()?.explained)
+        })
+        .column("put_to_profile", "segments", "retransmissions that could be replayed under the best profile", |d| {
+            Some(d.profile.best()?.of)
+        })
+        .column("episodes", "", "episodes of recovery", |d| d.episodes)
+        .column(
+            "detecting_and_recovering_ms",
+            "ms",
+            "from the first transmission of what was lost, really or not, to the end of the recovery",
+            |d| ms(d.recovering),
         );
     times(sent).all_of(tally(), |d| Some(&d.retransmissions))
 }
@@ -189,8 +156,7 @@ fn times(mut columns: Columns<Direction>) -> Columns<Direction> {
             SenderState::Closing => "time after its FIN, once all its data was acknowledged",
             SenderState::Unknown => "time in which the capture does not show the sender's state",
         };
-        let header = (format!("{}_ms", state.name()), "ms", about);
-        columns = columns.real(header, move |d| Some(ms(d.time.of(state))));
+        columns = columns.column(format!("{}_ms", state.name()), "ms", about, move |d| ms(d.time.of(state)));
     }
     columns
 }
@@ -209,31 +175,28 @@ fn quantiles(mut columns: Columns<Direction>) -> Columns<Direction> {
         ("mean", |rtt| rtt.mean),
     ];
     for (name, part) in PARTS {
-        let header =
-            (format!("rtt_{name}_ms"), "ms", format!("round-trip times between the capture and the receiver: {name}"));
-        columns = columns.real(header, move |d| d.rtt.as_ref().map(part).map(ms));
+        let about = format!("round-trip times between the capture and the receiver: {name}");
+        columns = columns.column(format!("rtt_{name}_ms"), "ms", about, move |d| d.rtt.as_ref().map(part).map(ms));
     }
     columns
 }
 
 /// The columns of retransmission counts: all, by verdict, by trigger, and by both.
 pub(super) fn tally() -> Columns<Tally> {
-    let mut columns =
-        Columns::<Tally>::new().integer(("retransmissions", "segments", "retransmissions"), |t| Some(t.total()));
+    let mut columns = Columns::<Tally>::new().column("retransmissions", "segments", "retransmissions", |t| t.total());
     for verdict in Verdict::ALL {
         let name = verdict.name();
-        let header = (name, "segments", format!("retransmissions with the verdict {name}"));
-        columns = columns.integer(header, move |t| Some(t.of_verdict(verdict)));
+        let about = format!("retransmissions with the verdict {name}");
+        columns = columns.column(name, "segments", about, move |t| t.of_verdict(verdict));
     }
     for trigger in triggers() {
         let name = trigger_name(trigger);
         let about = format!("retransmissions with the trigger {name}");
-        columns = columns.integer((name, "segments", about.clone()), move |t| Some(t.of_trigger(trigger)));
+        columns = columns.column(name, "segments", about.clone(), move |t| t.of_trigger(trigger));
         for verdict in Verdict::ALL {
             let found = verdict.name();
             let about = format!("{about} and the verdict {found}");
-            columns = columns
-                .integer((format!("{name}_{found}"), "segments", about), move |t| Some(t.count(trigger, verdict)));
+            columns = columns.column(format!("{name}_{found}"), "segments", about, move |t| t.count(trigger, verdict));
         }
     }
     columns

@@ -31,10 +31,9 @@ pub fn write_studies(
 ) -> io::Result<()> {
     let captures = captures.iter().enumerate().map(|(number, analyzed)| {
         let mut object = capture(analyzed)?;
-        if let (Some(rows), Value::Object(object)) = (rows, &mut object) {
+        if let Some(rows) = rows {
             let rows = rows.get(number).map_or(&[][..], Vec::as_slice);
-            let rows = serde_json::to_value(changes().to_json(rows))?;
-            object.insert("connections".into(), rows);
+            object["connections"] = serde_json::to_value(changes().to_json(rows))?;
         }
         Ok(object)
     });

@@ -4,8 +4,8 @@ use super::*;
 use crate::analysis::{
     AllConnections, AllRetransmissions, Document, Summary, connections, retransmissions_in, run, write_json,
 };
-use crate::capture::{Capture, CapturePaths};
-use crate::scenario::Scenario;
+use recoup_lab::capture::{Capture, CapturePaths};
+use recoup_lab::scenario::Scenario;
 use recoup_recovery::Profile;
 use recoup_sim::Simulation;
 use recoup_trace::read::JoinedFiles;

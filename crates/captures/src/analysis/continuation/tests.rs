@@ -4,9 +4,9 @@ use super::*;
 use crate::analysis::{
     AllConnections, AllRetransmissions, Change, Changes, Collector, Document, Record, Row, Summary, run, write_json,
 };
-use crate::run::run_observed;
-use crate::scenario::Scenario;
 use crate::state_file::Origin;
+use recoup_lab::run::run_observed;
+use recoup_lab::scenario::Scenario;
 use recoup_recovery::Event;
 use recoup_sim::{Observer, Packet, Point};
 use recoup_table::Columns;

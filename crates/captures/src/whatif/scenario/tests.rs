@@ -1,8 +1,8 @@
 //! Scenarios are simulated, captured at their sender, and inferred again.
 
 use super::*;
-use crate::capture::{Capture, CapturePaths};
-use crate::scenario::Scenario;
+use recoup_lab::capture::{Capture, CapturePaths};
+use recoup_lab::scenario::Scenario;
 use recoup_sim::{NoObserver, Simulation};
 use recoup_trace::read::Reader;
 use recoup_units::FlowId;

@@ -1,10 +1,10 @@
 //! `recoup analyze --state`.
 
 use super::Args;
-use super::progress::CaptureBar;
-use super::views::{Printable, prepare_output, print, print_notes};
-use crate::commands::analyze::call::{StateFiles, continue_analysis};
-use crate::{Failure, console, interrupt};
+use super::call::{StateFiles, continue_analysis};
+use super::views::{Printable, prepare_output, print};
+use crate::commands::captures::{CaptureBar, end, print_notes, until_interrupted};
+use crate::{Failure, console};
 use recoup_captures::analysis::Continued;
 use recoup_trace::analyze::Settings;
 use std::slice;
@@ -13,16 +13,14 @@ use std::slice;
 pub fn go_on<V: Continued<Shown: Printable>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     let (format, output) = prepare_output(args)?;
     let files = StateFiles { state: args.state.as_deref(), merged: &args.merge_state };
-    interrupt::defer();
     let bar = CaptureBar::new(false);
-    let run = continue_analysis::<V>(&args.captures, files, settings, &bar);
-    let interrupted = interrupt::stop_deferring();
+    let (run, interrupted) = until_interrupted(|| continue_analysis::<V>(&args.captures, files, settings, &bar));
     let run = run?;
     for failure in &run.failures {
         console::error(&failure.to_string());
     }
     if let Some(shown) = &run.analyzed {
-        print_notes(shown);
+        print_notes(shown, &[]);
         if let Some(dir) = &args.figures {
             V::Shown::draw(slice::from_ref(shown), dir)?;
         }
@@ -38,9 +36,5 @@ pub fn go_on<V: Continued<Shown: Printable>>(args: &Args, settings: &Settings) -
             state.publish()?;
         }
     }
-    match interrupted {
-        true => interrupt::exit(),
-        false if !run.failures.is_empty() => Err(Failure::Reported),
-        false => Ok(()),
-    }
+    end(interrupted, !run.failures.is_empty())
 }

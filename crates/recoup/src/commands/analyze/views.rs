@@ -1,16 +1,17 @@
 //! Findings as tables, JSON, CSV and Parquet, and the study's figures.
 
 use super::Args;
-use super::progress::{CaptureBar, display_name};
-use crate::commands::analyze::call::{analyze_all, analyze_joined};
-use crate::output::{Format, Output, cannot_write};
-use crate::{Failure, console, interrupt};
+use crate::commands::captures::{
+    CaptureBar, begin, display_name, end, publish, report, until_interrupted, write_rows, write_texts,
+};
+use crate::output::{Format, Output};
+use crate::{Failure, console};
 use recoup_captures::analysis::{
     self, AllConnections, AllRetransmissions, Analyzed, Changes, Collector, Document, Record, Row as _, Summary,
 };
 use recoup_captures::study::figures;
-use recoup_support::output_file::{OutputFile, create_folder};
-use recoup_table::{Columns, Part};
+use recoup_support::output_file::create_folder;
+use recoup_table::Columns;
 use recoup_trace::analyze::Settings;
 use recoup_trace::finding::{Connection, Retransmission};
 use recoup_trace::read::JoinedFiles;
@@ -141,43 +142,17 @@ pub fn prepare_output(args: &Args) -> Result<(Format, Output), Failure> {
 /// Analyzes the captures and prints a view of those that could be read.
 pub fn show<V: Printable + Collector + Default>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     let (format, output) = prepare_output(args)?;
-    interrupt::defer();
-    let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
-    let all = match args.join {
-        true => analyze_joined(&args.captures, settings, &bar, V::default),
-        false => analyze_all(&args.captures, settings, &bar, V::default),
-    };
-    let interrupted = interrupt::stop_deferring();
-    for failure in &all.failures {
-        console::error(&failure.to_string());
-    }
-    all.analyzed.iter().for_each(print_notes);
-    if let Some(note) = &all.rotation {
-        console::note(format_args!("{note}"));
-    }
-    for capture in args.captures.iter().skip(all.begun) {
-        let capture = capture.display();
-        console::note(format_args!("{capture}: interrupted before it was read"));
-    }
+    let input = args.input()?;
+    let bar = CaptureBar::new(args.count() > 1);
+    let (all, interrupted) = until_interrupted(|| analysis::analyze_all(input, settings, &bar, V::default));
+    report(&all, &args.captures, |_| &[]);
     if !all.analyzed.is_empty() {
         if let Some(dir) = &args.figures {
             V::draw(&all.analyzed, dir)?;
         }
         output.write(|out| print(args, format, &all.analyzed, out))?;
     }
-    match interrupted {
-        true => interrupt::exit(),
-        false if !all.failures.is_empty() => Err(Failure::Reported),
-        false => Ok(()),
-    }
-}
-
-/// Prints the notes on a capture.
-pub fn print_notes<V: Printable>(analyzed: &Analyzed<V>) {
-    for note in analyzed.notes() {
-        let capture = display_name(&analyzed.capture);
-        console::note(format_args!("{capture}: {note}"));
-    }
+    end(interrupted, !all.failures.is_empty())
 }
 
 /// Prints a view of captures.
@@ -187,33 +162,18 @@ pub fn print<V: Printable>(
     captures: &[Analyzed<V>],
     out: &mut (dyn Write + Send),
 ) -> io::Result<()> {
-    let rows = || -> Vec<Part<'_, V::Row>> {
-        let rows = captures.iter().map(|analyzed| Part { name: &analyzed.capture, rows: V::rows(analyzed) });
-        // The columns are those of several captures even where one alone could be read.
-        let all = match args.is_joined() {
-            true => 1,
-            false => args.captures.len(),
-        };
-        let without = (captures.len()..all).map(|_| Part { name: "", rows: &[] });
-        rows.chain(without).collect()
-    };
-    let files = captures.first().map(|analyzed| &analyzed.counts.files);
-    let columns = || V::columns(files.unwrap_or(&JoinedFiles::default()));
     match format {
         Format::Json => analysis::write_json(captures, out),
-        Format::Csv => columns().write_csv(&rows(), out),
-        Format::Parquet => columns().write_parquet(&rows(), out),
-        _ => {
-            for (i, analyzed) in captures.iter().enumerate() {
-                let gap = if i == 0 { "" } else { "\n" };
-                let (name, table) = (display_name(&analyzed.capture), V::table(analyzed));
-                write!(out, "{gap}{name}\n\n{table}")?;
-                if args.study.is_some() {
-                    out.write_all(V::study(analyzed).as_bytes())?;
-                }
-            }
-            Ok(())
+        Format::Csv | Format::Parquet => {
+            let first = captures.first().map(|analyzed| V::columns(&analyzed.counts.files));
+            let columns = first.unwrap_or_else(|| V::columns(&JoinedFiles::default()));
+            let rows = captures.iter().map(|analyzed| (&*analyzed.capture, V::rows(analyzed)));
+            write_rows(format, &columns, args.count(), rows, out)
         }
+        _ => write_texts(captures, out, |_, analyzed| {
+            let study = args.study.map_or(String::new(), |_| V::study(analyzed));
+            format!("{}\n\n{}{study}", display_name(&analyzed.capture), V::table(analyzed))
+        }),
     }
 }
 
@@ -234,22 +194,4 @@ fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failu
         console::note(format_args!("{captures}: nothing to draw in {blank}"));
     }
     publish(files)
-}
-
-/// Gives written files their names.
-pub fn publish(files: Vec<OutputFile>) -> Result<(), Failure> {
-    for file in files {
-        let path = file.target().display().to_string();
-        file.publish()?;
-        console::status(format_args!("wrote {path}"));
-    }
-    Ok(())
-}
-
-/// Writes a file, which gets its name when it is published.
-pub fn begin(path: &Path, text: &str) -> Result<OutputFile, Failure> {
-    let mut file = OutputFile::create(path)?;
-    let written = file.write_all(text.as_bytes());
-    written.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
-    Ok(file)
 }
