@@ -9,7 +9,6 @@
 mod changes;
 mod continuation;
 mod continuity;
-mod document;
 mod everything;
 mod findings;
 mod given_out;
@@ -22,11 +21,11 @@ mod summary;
 mod summary_columns;
 mod summary_tables;
 mod tables;
+mod tabular;
 
 pub use changes::{Changes, Continued, MergeSaved, SavedConnections, SavedRetransmissions};
 pub use continuation::{Continuation, ContinueError, FinishError};
 pub use continuity::analyze_all;
-pub use document::{Document, write_json};
 pub use everything::{Everything, Interval, intervals};
 pub(crate) use findings::assemble;
 pub use findings::{AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run};
@@ -41,7 +40,7 @@ pub(crate) use summary::{add_all, nearest_to_senders};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;
 pub(crate) use tables::number;
-pub use tables::{changed_connection_table, changed_retransmission_table, connection_table, retransmission_table};
+pub use tabular::{Figure, Tabular, write_json};
 
 #[cfg(test)]
 mod tests;

@@ -64,7 +64,7 @@ enum Operand {
     Group(Box<Chain>),
 }
 
-/// What is asked of one packet.
+/// A primitive of an expression: a condition on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Test {
     Tcp,

@@ -57,7 +57,7 @@ impl<V> PartitionView for V where V: Collector + NumbersConnections + Serialize 
 pub struct SplitFile {
     /// The name of the capture file.
     pub capture: String,
-    /// What [`plan`] reads of it.
+    /// The times of its packets, which [`plan`] reads.
     pub record: PathBuf,
     /// The headers of its packets by partition, as Parquet.
     pub partitions: Vec<PathBuf>,
@@ -95,7 +95,7 @@ impl CapturePlan {
 pub struct FinalAnalysis<V> {
     /// As of the whole capture.
     pub analyzed: Analyzed<V>,
-    /// What the capture showed of hosts.
+    /// Facts about hosts.
     pub hosts: Hosts,
     /// Whether the connections of all partitions together exceeded the limit of memory
     /// ([`Settings::most_memory`]). One analysis closes some connections there, and each partition does so only at a
@@ -103,7 +103,7 @@ pub struct FinalAnalysis<V> {
     pub reached_memory_limit: bool,
 }
 
-/// What [`settle`] decides.
+/// Decision of [`settle`].
 #[derive(Debug)]
 pub enum Decision<V> {
     /// This is what one analysis finds.
@@ -114,7 +114,7 @@ pub enum Decision<V> {
         kept: Vec<PartitionAnalysis<V>>,
         /// The numbers of the other partitions.
         partitions: Vec<usize>,
-        /// What is known of hosts now.
+        /// All facts about hosts so far.
         facts: ForeignFacts,
     },
 }

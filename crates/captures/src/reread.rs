@@ -97,7 +97,7 @@ pub(crate) fn read_connections<S: PacketSource>(
         let Some(packet) = source.next_segment() else {
             break;
         };
-        // What ended before this frame has no more packets.
+        // Connections that ended before this frame have no more packets.
         while let Some(number) = ending.next_if(|i| *sought[*i].frames.end() < packet.frame) {
             takes.last(number);
         }

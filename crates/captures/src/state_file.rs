@@ -66,7 +66,7 @@ impl fmt::Display for Versions {
     }
 }
 
-/// What a state is of. Only captures analyzed alike continue it.
+/// The view and settings of a state. Only captures analyzed alike continue it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The view, such as `--summary`.
@@ -133,9 +133,9 @@ pub enum StateError {
     Origin {
         /// The file.
         file: String,
-        /// What it was made with.
+        /// The setting of the state.
         found: String,
-        /// What the user asks for now.
+        /// The setting of this run.
         expected: String,
     },
     /// It is not as it was written.
@@ -146,7 +146,7 @@ pub enum StateError {
     Undecodable {
         /// The file.
         file: String,
-        /// What the decoder found.
+        /// The decoder's error.
         why: String,
     },
     /// It cannot be written.

@@ -1,4 +1,4 @@
-//! What would have helped: every connection of a capture run again under other mechanisms.
+//! Reruns of a capture's connections under other mechanisms, which show what would have helped.
 //!
 //! ```text
 //! capture ─► analysis ─► Candidates ─► capture, once more ─► packets of each connection

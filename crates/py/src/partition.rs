@@ -9,9 +9,8 @@ use recoup::partition::{
     self as api, CapturePlan, Decision, ForeignFacts, PartitionAnalysis, PartitionView, PartitioningError, SplitFile,
     ValueError,
 };
-use recoup_captures::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Summary};
+use recoup_captures::analysis::{AllConnections, AllRetransmissions, Summary, Tabular};
 use recoup_support::suggest::did_you_mean;
-use recoup_table::Part;
 use recoup_trace::analyze::Settings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -37,33 +36,6 @@ impl View {
             let (all, hint) = (names.join(", "), did_you_mean(name, names));
             wrong(format_args!("table {name}: expected {all}{hint}"))
         })
-    }
-}
-
-/// A view whose findings are rows of a table.
-trait Tabular: PartitionView + 'static {
-    fn table(analyzed: &Analyzed<Self>) -> PyResult<Table>;
-}
-
-impl Tabular for AllRetransmissions {
-    fn table(analyzed: &Analyzed<Self>) -> PyResult<Table> {
-        let columns = analysis::retransmissions_in(&analyzed.counts.files);
-        let rows = &analyzed.findings.rows;
-        Table::new(&columns, &[Part { name: "", rows }])
-    }
-}
-
-impl Tabular for AllConnections {
-    fn table(analyzed: &Analyzed<Self>) -> PyResult<Table> {
-        let rows = &analyzed.findings.rows;
-        Table::new(&analysis::connections(), &[Part { name: "", rows }])
-    }
-}
-
-impl Tabular for Summary {
-    fn table(analyzed: &Analyzed<Self>) -> PyResult<Table> {
-        let rows = std::slice::from_ref(analyzed);
-        Table::new(&analysis::summaries(), &[Part { name: "", rows }])
     }
 }
 
@@ -189,7 +161,7 @@ enum Outcome {
 const MEMORY_LIMIT: &str = "the connections of all partitions together exceeded the limit of memory of one analysis: \
      it would have closed some of them early, so its rows may differ";
 
-fn decide<V: Tabular>(plan: &CapturePlan, analyses: &[Vec<u8>]) -> PyResult<Outcome> {
+fn decide<V: PartitionView + Tabular>(plan: &CapturePlan, analyses: &[Vec<u8>]) -> PyResult<Outcome> {
     let analyses = analyses.iter().map(|one| from_bytes::<PartitionAnalysis<V>>(one));
     let analyses = analyses.collect::<PyResult<Vec<_>>>()?;
     Ok(match api::settle(plan, analyses).map_err(error)? {
@@ -198,7 +170,7 @@ fn decide<V: Tabular>(plan: &CapturePlan, analyses: &[Vec<u8>]) -> PyResult<Outc
             if found.reached_memory_limit {
                 notes.push(MEMORY_LIMIT.into());
             }
-            Outcome::Final(V::table(&found.analyzed)?, notes)
+            Outcome::Final(Table::of(&found.analyzed)?, notes)
         }
         Decision::Again { partitions, facts, .. } => Outcome::Again(partitions, to_bytes(&facts)?),
     })

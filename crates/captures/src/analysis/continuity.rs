@@ -79,7 +79,7 @@ impl CaptureEnds {
     }
 }
 
-/// The same for both directions.
+/// A digest of the ends, equal for both directions.
 fn digest(connection: &Connection) -> u64 {
     let (src, dst) = (connection.endpoints.src, connection.endpoints.dst);
     let mut bytes = Vec::with_capacity(36);

@@ -21,12 +21,12 @@ pub struct Everything {
     pub retransmissions: AllRetransmissions,
     /// The totals.
     pub summary: Summary,
-    /// What the capture shows over time; empty without
+    /// Segments, goodput and RTTs over time; empty without
     /// [`Settings::timeline`](recoup_trace::analyze::Settings).
     pub timeline: Timeline,
 }
 
-/// What the connections of a capture did in an interval of time.
+/// Traffic of a capture's connections in an interval of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// When it begins.

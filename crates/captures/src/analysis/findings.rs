@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use thiserror::Error;
 
-/// What is said of every view.
+/// Facts that every view has.
 pub trait View {
     /// The number of connections.
     fn connections(&self) -> u64;
@@ -54,7 +54,7 @@ pub struct AllRetransmissions {
     pub(super) overview: Overview,
 }
 
-/// What a view of rows says besides them.
+/// Facts of a view besides its rows.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Overview {
     pub connections: u64,

@@ -57,7 +57,7 @@ pub fn retransmissions_in(files: &JoinedFiles) -> Columns<Retransmission> {
     with_files(retransmissions(), files, |r| r.frame)
 }
 
-/// The same for retransmissions that changed since they were last given out.
+/// The columns of retransmissions that changed since they were last given out, with file and frame.
 pub fn changed_retransmissions_in(files: &JoinedFiles) -> Columns<Record<Retransmission>> {
     with_files(Retransmission::record_columns(), files, |record| record.key.0)
 }

@@ -31,7 +31,7 @@ pub enum InputError {
     Read(#[from] ReadError),
 }
 
-/// What was found in captures.
+/// Findings of captures.
 #[derive(Debug)]
 pub struct Captures<V> {
     /// Those that could be read, in order.

@@ -26,7 +26,7 @@ use crate::reread::Also;
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::ReadError;
 
-/// What is done with the packets kept of a stream.
+/// Use of the packets that are kept of a stream, in notes.
 pub(crate) const DRAWN: &str = "are drawn";
 
 /// Draws a connection of a capture, with its findings.

@@ -81,7 +81,7 @@ pub enum SourceError {
     Unknown {
         /// The file's name.
         file: String,
-        /// What was found instead.
+        /// Description of its first bytes.
         found: &'static str,
     },
     /// The file is compressed in a format that is not read.
@@ -97,7 +97,7 @@ pub enum SourceError {
         file: String,
         /// The number of the line, from 1.
         line: u64,
-        /// What is wrong, and what was expected.
+        /// The error, and the expected form.
         why: String,
     },
     /// The capture cannot be read.
@@ -111,7 +111,7 @@ pub enum SourceError {
     Choice {
         /// The file's name.
         file: String,
-        /// What the file has.
+        /// The profiles, flows or connections of the file.
         why: String,
         /// The choices, one per line, if there are more than fit into `why`.
         list: Vec<String>,

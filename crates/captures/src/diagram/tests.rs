@@ -1,7 +1,8 @@
 use super::*;
 use recoup_draw::sequence::{Mark, MarkKind};
-use recoup_lab::capture::{Capture, CapturePaths};
+use recoup_lab::diagram::Watch;
 use recoup_lab::events::EventWriter;
+use recoup_lab::pcap::{Capture, CapturePaths};
 use recoup_lab::run::run_observed;
 use recoup_lab::scenario::Scenario;
 use recoup_recovery::Trigger;

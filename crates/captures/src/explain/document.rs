@@ -76,7 +76,7 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
     })
 }
 
-/// What would have helped.
+/// The advice.
 fn advice(advice: &Advice) -> Value {
     let ranked = advice.ranked.iter().map(|line| {
         json!({

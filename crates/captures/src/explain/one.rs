@@ -71,7 +71,7 @@ fn heading(connection: &Connection) -> String {
     )
 }
 
-/// What one end sent, and where its time went.
+/// The data of one end, and where its time went.
 fn side_text(sender: SocketAddr, side: &Direction) -> String {
     if side.absent {
         return format!("{sender}: not captured.");

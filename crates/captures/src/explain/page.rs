@@ -24,7 +24,7 @@ const MOST_POINTS: usize = 200;
 pub struct Drawn {
     /// The diagrams of the directions that sent data.
     pub directions: Vec<Direction>,
-    /// What they lack, as sentences.
+    /// Notes on packets that they lack.
     pub notes: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ fn sections(report: &Report) -> Vec<Section> {
     sections
 }
 
-/// What would have helped.
+/// The section with the advice.
 fn advice(advice: &Advice) -> Section {
     let nothing = Some(&advice.nothing).filter(|text| !text.is_empty());
     let ranked = advice.ranked.iter().map(|line| recoup_draw::page::Ranked {
@@ -172,7 +172,7 @@ fn charts(timeline: &Timeline, begun: Instant) -> Vec<Chart> {
     ]
 }
 
-/// What a cell shows of a connection, in a capture that begins then.
+/// Reads a cell off a connection of a capture that begins at this time.
 type CellOf = fn(&Ranked, Instant) -> Cell;
 
 /// A column and what its cell is.
@@ -343,7 +343,7 @@ fn connection(file: &str, ranked: &Ranked, drawn: Drawn) -> Connection {
     }
 }
 
-/// What one end sent, and where its time went.
+/// The data of one end, and where its time went.
 fn side_facts(side: &finding::Direction) -> String {
     let all = side.time.total();
     let states = SenderState::ALL.into_iter().filter(|state| !side.time.of(*state).is_zero());

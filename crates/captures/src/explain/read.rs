@@ -94,7 +94,7 @@ pub fn explain_connection(
     }
 }
 
-/// What a page shows.
+/// Arguments of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRequest {
     /// Which connections come first.
@@ -144,7 +144,7 @@ fn page_of(
     Ok(page)
 }
 
-/// What comes of the second reading.
+/// Results of the second reading.
 struct SecondReading {
     drawn: Vec<Source>,
     /// That the user interrupted it.

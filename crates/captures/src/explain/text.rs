@@ -59,7 +59,7 @@ pub fn explanation_text(report: &Report, command: &str) -> String {
     text
 }
 
-/// What would have helped, with the gain of each mechanism.
+/// The advice, with the gain of each mechanism.
 fn advice_lines(report: &Report) -> Vec<String> {
     let Some(advice) = &report.advice else {
         return Vec::new();
@@ -76,7 +76,7 @@ fn advice_lines(report: &Report) -> Vec<String> {
     lines
 }
 
-/// What a capture without trouble says after its heading.
+/// The text of a capture without trouble, after its heading.
 fn untroubled(report: &Report) -> String {
     let mut text = report.finding.clone();
     for sentence in &report.time {

@@ -98,7 +98,7 @@ fn kinds<R: 'static>(
     })
 }
 
-/// What a kind of change is, in words.
+/// Description of a kind of change.
 fn about(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::TimeoutMoves => "needed timeouts that come at another time",

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Changes that are in memory at once: senders times instances. Each takes 160 bytes.
 const MOST_CHANGES: usize = 1 << 17;
 
-/// What is asked.
+/// Arguments of the study.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The values tried.
@@ -31,7 +31,7 @@ pub struct Request {
     pub lists_events: bool,
 }
 
-/// What other parameters would have changed for the senders of a capture.
+/// Results of a study of other parameters for the senders of a capture.
 #[derive(Debug)]
 pub struct ParameterStudy {
     /// Connections of the capture.

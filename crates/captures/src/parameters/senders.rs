@@ -23,11 +23,11 @@ pub(super) struct Candidate {
     pub frames: RangeInclusive<u64>,
     pub point: CapturePoint,
     pub sender: Host,
-    /// What it was identified as.
+    /// The profile that explains its retransmissions.
     pub profile: Profile,
     /// Its own retransmissions, ordered by time.
     pub retransmissions: Vec<Retransmission>,
-    /// What ideal loss detection would have saved.
+    /// The time that ideal loss detection would have saved.
     pub best_case: Duration,
     /// How long the connection lasts.
     pub duration: Duration,

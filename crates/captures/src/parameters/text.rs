@@ -37,7 +37,7 @@ pub fn study_text(analyzed: &Analyzed<ParameterStudy>) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// What was studied.
+/// Connections, senders and profiles of the study.
 fn scope(study: &ParameterStudy) -> String {
     let mut text = format!(
         "{}, {} studied of {}",
@@ -63,7 +63,7 @@ fn finding(study: &ParameterStudy) -> String {
     format!("{}\n{}", best_value_text(study), ideal(study))
 }
 
-/// What the best value saves, or why none saves anything.
+/// The time that the best value saves, or why none saves any.
 fn best_value_text(study: &ParameterStudy) -> String {
     let all = &study.all;
     let singles = study.instances.singles().len();
@@ -106,7 +106,7 @@ fn in_rtts(rtts: f64) -> String {
     format!("{} RTTs", signed(rtts, 2))
 }
 
-/// What ideal loss detection would have saved, and why an instance can save more.
+/// The time that ideal loss detection would have saved, and why an instance can save more.
 fn ideal(study: &ParameterStudy) -> String {
     let all = &study.all;
     let ms = all.mean_best_case_ms().unwrap_or_default();
@@ -271,7 +271,7 @@ fn profile_table(study: &ParameterStudy) -> Option<String> {
     Some(table(&header, 3, rows))
 }
 
-/// What the result rests on.
+/// The numbers of detections, and the assumptions.
 fn rests_on(study: &ParameterStudy) -> String {
     let all = &study.all;
     let mut text =

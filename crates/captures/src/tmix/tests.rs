@@ -1,6 +1,6 @@
 use super::*;
 use crate::capture::Unwatched;
-use recoup_lab::capture::{Capture as CaptureFiles, CapturePaths, Order};
+use recoup_lab::pcap::{Capture as CaptureFiles, CapturePaths, Order};
 use recoup_lab::scenario::Experiment;
 use recoup_sim::traffic::cvec::{self, DataUnit, Pattern, Wait};
 use std::path::Path;
@@ -51,7 +51,7 @@ fn captured(folder: &Path, changes: &[(&str, &str)]) -> [Extraction; 2] {
     captured_of(VECTORS, folder, changes)
 }
 
-/// The same of these vectors.
+/// The extractions of these vectors, at either end.
 fn captured_of(vectors: &str, folder: &Path, changes: &[(&str, &str)]) -> [Extraction; 2] {
     std::fs::write(folder.join("given.cvec"), vectors).unwrap();
     let file = folder.join("world.toml");
@@ -159,7 +159,7 @@ fn connections_without_their_handshake_are_left_out_and_counted() {
         captured(folder.path(), &[]);
         CapturePaths::new(folder.path(), "capture")
     };
-    let mut reader = Reader::open(&paths.server).unwrap();
+    let mut reader = recoup_trace::read::Reader::open(&paths.server).unwrap();
     let mut extractor = Extractor::default();
     let mut skipped = 0;
     while let Some(packet) = reader.next() {

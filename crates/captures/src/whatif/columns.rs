@@ -23,7 +23,7 @@ pub fn results() -> Columns<MechanismResult> {
         .prefixed("lossy", changes(), |r| Some(&r.lossy))
 }
 
-/// What a mechanism changes in a set of connections.
+/// Changes by a mechanism in a set of connections.
 fn changes() -> Columns<Changes> {
     let columns = Columns::new()
         .column("connections", "", "connections rerun", |c: &Changes| c.connections)
@@ -69,7 +69,7 @@ fn quantiles(columns: Columns<Changes>) -> Columns<Changes> {
     })
 }
 
-/// What the mechanism sends besides.
+/// The traffic of the mechanism beyond that of the base runs.
 fn costs(columns: Columns<Changes>) -> Columns<Changes> {
     columns
         .column("bytes", "bytes", "IP bytes that both ends send without the mechanism", |c| c.bytes)

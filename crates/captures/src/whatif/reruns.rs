@@ -55,7 +55,7 @@ pub(super) struct Rerun {
     pub error_ms: f64,
     /// The flow completion time of the base run.
     pub base_fct_ms: f64,
-    /// The same from establishment.
+    /// The flow completion time of the base run from establishment.
     pub base_fct_established_ms: f64,
     /// Bytes, retransmissions and spurious ones of the base run.
     pub bytes: u64,
@@ -65,7 +65,7 @@ pub(super) struct Rerun {
     pub predictions: Vec<Option<Prediction>>,
 }
 
-/// What a mechanism does to a connection. Values of several draws are means.
+/// Predicted changes by a mechanism in one connection. Values of several draws are means.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Prediction {
     /// The change of the flow completion time; negative: faster.
@@ -83,7 +83,7 @@ pub(super) struct Prediction {
     pub extra_spurious: f64,
 }
 
-/// What came of a batch, and of all before it.
+/// Results of a batch, and of all before it.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub reruns: Vec<Rerun>,
@@ -99,7 +99,7 @@ pub(super) struct Done {
 /// A connection that was run once under every mechanism.
 struct Begun {
     rerun: Rerun,
-    /// What its draws need; `None` if nothing was drawn.
+    /// Input of its draws; `None` if nothing was drawn.
     undecided: Option<(Arc<Recorded>, Reproduced)>,
 }
 

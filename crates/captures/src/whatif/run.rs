@@ -13,7 +13,7 @@ use recoup_trace::analyze::Settings;
 use recoup_trace::read::ReadError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is asked.
+/// Arguments of the reruns.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The mechanisms to try; if there are none, those that the senders lack.
@@ -120,7 +120,7 @@ impl Done {
     }
 }
 
-/// What is tried on the most likely bases of these connections.
+/// The default alternatives to the most likely bases of these connections.
 fn default_alternatives(candidates: &[Candidate], bases: &Bases) -> Vec<Alternative> {
     let mut likely = vec![false; bases.known().len()];
     for candidate in candidates {

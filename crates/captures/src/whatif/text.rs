@@ -32,7 +32,7 @@ pub fn answer_text(analyzed: &Analyzed<Answer>) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// What was rerun.
+/// Connections that were rerun, and their profiles.
 fn scope(answer: &Answer) -> String {
     let mut text = format!("{}, {} run again", count(answer.connections, "connection"), grouped(answer.rerun));
     if answer.lossy > 0 {
@@ -232,7 +232,7 @@ fn most_changed(answer: &Answer) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Under {}, {}.", result.mechanism, parts.join("; ")))
 }
 
-/// What the answer rests on.
+/// The error of the base runs, and the draws.
 fn rests_on(answer: &Answer) -> String {
     let error = duration(Duration::try_from_secs_f64(answer.model_error_ms / 1e3).unwrap_or_default());
     let mut text = format!("The base runs end within {error} of the capture (root mean square).");

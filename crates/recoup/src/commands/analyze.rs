@@ -10,14 +10,14 @@ use crate::Failure;
 use crate::analysis_args::AnalysisArgs;
 use crate::output::{Format, check_terminal, format_of_output, format_parser};
 use plot::plot;
-use recoup_captures::analysis::{AllConnections, AllRetransmissions, Continued, Summary};
+use recoup_captures::analysis::{AllConnections, AllRetransmissions, Continued, Summary, Tabular};
 use recoup_captures::capture::{Input, InputError};
 use recoup_support::output_file::same_file;
 use recoup_support::suggest::did_you_mean;
 use recoup_trace::analyze::Settings;
 use state::go_on;
 use std::path::{Path, PathBuf};
-use views::{Printable, show};
+use views::show;
 
 const HELP: &str = "\
 Triggers: fast, early, rto, slow_start, tlp, syn, syn_ack, unknown. Two timers that fire at the same
@@ -208,7 +208,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn show_view<V: Printable + Continued<Shown: Printable>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+fn show_view<V: Tabular + Continued<Shown: Tabular>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     match args.has_state() {
         true => go_on::<V>(args, settings),
         false => show::<V>(args, settings),

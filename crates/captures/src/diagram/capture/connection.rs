@@ -23,7 +23,7 @@ pub(super) struct CaptureConnection {
     packets: Vec<KeptPacket>,
 }
 
-/// What is kept of a packet of a connection.
+/// A packet of a connection, as far as it is drawn.
 #[derive(Clone, Copy, Debug)]
 struct KeptPacket {
     frame: u64,

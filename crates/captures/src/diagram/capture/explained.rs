@@ -50,7 +50,7 @@ pub fn draw_connections<S: PacketSource>(
     draw_and(source, rows, directions, most_packets, None, go_on)
 }
 
-/// The same, with other connections that are read as well.
+/// Draws connections as [`draw_connections`] does, and reads those of `also` along with them.
 pub(super) fn draw_and<S: PacketSource>(
     source: S,
     rows: &[ConnectionRow],

@@ -1,4 +1,4 @@
-//! What made connections lose time.
+//! The causes of lost time, in sentences.
 
 use super::super::facts::{CauseFacts, Facts, lost_by};
 use super::super::words::{count, duration, grouped, millis, times};
@@ -64,7 +64,7 @@ pub fn costly(lost: &LostTime) -> Vec<Cause> {
     causes
 }
 
-/// What cost a connection most time; `None` if it lost none.
+/// The cause that cost a connection most time; `None` if it lost none.
 pub fn most_costly(connection: &Connection) -> Option<Cause> {
     costly(&lost_by(connection)).first().copied()
 }
@@ -75,7 +75,7 @@ pub fn cause_title(cause: Cause) -> &'static str {
     one.strip_prefix("a ").or(one.strip_prefix("an ")).unwrap_or(one)
 }
 
-/// What the capture shows of a cause; `None` if it did not occur.
+/// A clause about a cause; `None` if it did not occur.
 fn clause(facts: &Facts, cause: Cause) -> Option<String> {
     let n = u64::from(facts.lost.times(cause));
     if n == 0 {
@@ -128,7 +128,7 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
     })
 }
 
-/// What an occurrence cost, if there are several: the median, and the most where that is far from it.
+/// The cost of an occurrence, if there are several: the median, and the maximum where that is far from it.
 fn each(of: &CauseFacts, lost: Duration, n: u64) -> String {
     if n == 1 {
         return String::new();
@@ -153,7 +153,7 @@ fn at_rtt(of: &CauseFacts) -> String {
     median.map_or(String::new(), |median| format!(", at a round-trip time of {median}"))
 }
 
-/// What is known to help.
+/// A sentence about the only known remedy.
 fn remedy(cause: Cause) -> &'static str {
     match cause {
         Cause::LostSyn => " Only a copy sent in advance would repair a lost SYN sooner.",

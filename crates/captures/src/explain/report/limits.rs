@@ -48,7 +48,7 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     (sentences, held_up)
 }
 
-/// What a sender did or waited for in a state, as the end of "71 % …".
+/// A state in words, as the end of "71 % …".
 fn doing(state: SenderState) -> &'static str {
     match state {
         SenderState::Connecting => "connecting",
@@ -78,7 +78,7 @@ pub fn state_title(state: SenderState) -> &'static str {
     }
 }
 
-/// What holds a sender up in this state, if it is neither a loss, nor the network, nor the application.
+/// The cause that holds a sender up in this state, if it is neither a loss, nor the network, nor the application.
 fn limiter(state: SenderState) -> Option<&'static str> {
     match state {
         SenderState::ZeroWindow => Some("closed receive windows"),
@@ -104,7 +104,7 @@ pub fn unknown(facts: &Facts) -> Vec<String> {
     noticeable.map(sentence).collect()
 }
 
-/// What the capture point hides of handshakes.
+/// Handshake losses that the capture point hides.
 pub fn invisible_syns(facts: &Facts) -> Option<String> {
     let at_server = facts.captured_at[CapturedAt::Server as usize];
     (at_server > 0)

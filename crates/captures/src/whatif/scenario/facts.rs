@@ -1,4 +1,4 @@
-//! What a scenario needs of one connection.
+//! The facts of one connection that a scenario needs.
 
 use super::super::bases::Bases;
 use super::super::candidates::Candidate;
@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a scenario needs of one connection.
+/// The facts of one connection that a scenario needs.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     /// The end that sent more data.
@@ -27,14 +27,14 @@ pub(super) struct Facts {
     pub first_flight: u32,
     /// Every transmission of the sender.
     pub transmissions: Vec<Transmission>,
-    /// What both ends wrote; `None` if no rerun reproduces the connection.
+    /// The writes of both ends; `None` if no rerun reproduces the connection.
     pub traffic: Option<Traffic>,
     pub has_loss: bool,
     /// How much of the sender's stream the peer had received when it wrote.
     pub replied_at: BTreeSet<Offset>,
 }
 
-/// What both ends of a connection wrote.
+/// The writes of both ends of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
     /// The profile that reproduces the connection, among the known ones.
@@ -45,7 +45,7 @@ pub(super) struct Traffic {
 }
 
 impl Facts {
-    /// What the packets of a connection show.
+    /// Infers the facts from the packets of a connection.
     pub fn new(rerunner: &mut Rerunner, candidate: &Candidate, bases: &Bases, task: &Task) -> Result<Self, Unsuitable> {
         let recorded = record(&task.packets, candidate.sender, &candidate.retransmissions)?;
         let recorded = Arc::new(recorded);

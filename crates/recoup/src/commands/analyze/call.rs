@@ -52,7 +52,7 @@ impl StateFiles<'_> {
     }
 }
 
-/// What a run shows, and what the next one continues.
+/// The view of a run, and the state that the next one continues.
 #[derive(Debug)]
 pub struct Run<V: Continued> {
     /// The findings so far, as if the last capture ended here; rows only if they changed. `None` if there
@@ -165,7 +165,7 @@ impl<V: Continued> Steps<V> {
         Ok(writer.map_err(ContinueError::from)?)
     }
 
-    /// What the analysis shows so far, and the state that the next one continues.
+    /// The view of the analysis so far, and the state that the next one continues.
     ///
     /// # Errors
     /// A state that cannot be written; captures in which nothing is readable.

@@ -2,15 +2,15 @@
 
 use super::Args;
 use super::call::{StateFiles, continue_analysis};
-use super::views::{Printable, prepare_output, print};
+use super::views::{draw, prepare_output, print};
 use crate::commands::captures::{CaptureBar, end, print_notes, until_interrupted};
 use crate::{Failure, console};
-use recoup_captures::analysis::Continued;
+use recoup_captures::analysis::{Continued, Tabular};
 use recoup_trace::analyze::Settings;
 use std::slice;
 
 /// Goes on with a state, prints what this run shows, and then replaces the state.
-pub fn go_on<V: Continued<Shown: Printable>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+pub fn go_on<V: Continued<Shown: Tabular>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     let (format, output) = prepare_output(args)?;
     let files = StateFiles { state: args.state.as_deref(), merged: &args.merge_state };
     let bar = CaptureBar::new(false);
@@ -21,9 +21,7 @@ pub fn go_on<V: Continued<Shown: Printable>>(args: &Args, settings: &Settings) -
     }
     if let Some(shown) = &run.analyzed {
         print_notes(shown, &[]);
-        if let Some(dir) = &args.figures {
-            V::Shown::draw(slice::from_ref(shown), dir)?;
-        }
+        draw(args, slice::from_ref(shown))?;
         let mut is_printed = false;
         output.write(|out| {
             print(args, format, slice::from_ref(shown), out)?;

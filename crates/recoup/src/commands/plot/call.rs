@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use thiserror::Error;
 
-/// What to draw.
+/// Arguments of a drawing.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// One event stream or capture, or several files that are one capture.
@@ -51,7 +51,7 @@ pub enum PlotError {
     Nothing {
         /// The input.
         file: String,
-        /// What it has instead.
+        /// Data at other times or in the other direction.
         why: String,
     },
     /// Joined files are read twice, and one of them cannot be.
