@@ -7,6 +7,7 @@
 //! ```
 
 mod changes;
+mod columns;
 mod continuation;
 mod continuity;
 mod everything;
@@ -15,7 +16,6 @@ mod given_out;
 mod notes;
 mod one_connection;
 mod packed;
-mod rows;
 mod study_tables;
 mod summary;
 mod summary_columns;
@@ -24,6 +24,8 @@ mod tables;
 mod tabular;
 
 pub use changes::{Changes, Continued, MergeSaved, SavedConnections, SavedRetransmissions};
+pub(crate) use columns::ms;
+pub use columns::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
 pub use continuation::{Continuation, ContinueError, FinishError};
 pub use continuity::analyze_all;
 pub use everything::{Everything, Interval, intervals};
@@ -32,8 +34,6 @@ pub use findings::{AllConnections, AllRetransmissions, AnalysisError, Analyzed, 
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use one_connection::{ConnectionRow, ListedConnection, OneConnection};
 pub use packed::PackedConnections;
-pub(crate) use rows::ms;
-pub use rows::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
 pub use study_tables::{StudyTable, study_tables};
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub(crate) use summary::{add_all, nearest_to_senders};

@@ -15,7 +15,6 @@ mod page;
 mod read;
 mod report;
 mod text;
-pub(crate) mod words;
 
 pub use advice::{Advice, AdviceLine};
 pub use document::write_explanations;

@@ -26,7 +26,7 @@
 //! [selects](ConnectionFilter::selects) a connection if it matches a packet of either direction.
 
 mod parse;
-mod words;
+mod tokens;
 
 pub use parse::FilterError;
 

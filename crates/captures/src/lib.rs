@@ -26,3 +26,4 @@ pub mod study;
 pub mod time_window;
 pub mod tmix;
 pub mod whatif;
+mod wording;

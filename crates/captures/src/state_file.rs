@@ -265,8 +265,7 @@ impl StateWriter {
         }
         let path = self.target();
         let encoder = self.0.into_inner().map_err(IntoInnerError::into_error);
-        let out = encoder.and_then(zstd::Encoder::finish);
-        let out = out.and_then(ChecksumWriter::finish);
+        let out = encoder.and_then(zstd::Encoder::finish).and_then(ChecksumWriter::finish);
         let file = out.and_then(|out| out.into_inner().map_err(IntoInnerError::into_error));
         Ok(file.map_err(|source| OutputError { path, source })?)
     }

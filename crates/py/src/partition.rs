@@ -5,13 +5,12 @@ use crate::settings::{self, Options};
 use crate::table::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use recoup::partition::{
-    self as api, CapturePlan, Decision, ForeignFacts, PartitionAnalysis, PartitionView, PartitioningError, SplitFile,
-    ValueError,
-};
 use recoup_captures::analysis::{AllConnections, AllRetransmissions, Summary, Tabular};
+use recoup_captures::partition::{
+    self as captures, CapturePlan, Decision, PartitionView, PartitioningError, SplitFile, ValueError,
+};
 use recoup_support::suggest::did_you_mean;
-use recoup_trace::analyze::Settings;
+use recoup_trace::analyze::{ForeignFacts, PartitionAnalysis, Settings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -40,11 +39,11 @@ impl View {
 }
 
 fn to_bytes<T: Serialize>(value: &T) -> PyResult<Vec<u8>> {
-    api::to_bytes(value).map_err(damaged)
+    captures::to_bytes(value).map_err(damaged)
 }
 
 fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> PyResult<T> {
-    api::from_bytes(bytes).map_err(damaged)
+    captures::from_bytes(bytes).map_err(damaged)
 }
 
 fn damaged(error: ValueError) -> PyErr {
@@ -73,7 +72,7 @@ pub fn split<'py>(
 ) -> PyResult<Split<'py>> {
     settings::input(std::slice::from_ref(&capture), false)?;
     let settings = options.settings()?;
-    let split = py.detach(|| api::split(&capture, &folder, partitions, &settings));
+    let split = py.detach(|| captures::split(&capture, &folder, partitions, &settings));
     let split = split.map_err(error)?;
     let bytes = py.detach(|| to_bytes(&split))?;
     Ok((PyBytes::new(py, &bytes), split.failure, split.packets))
@@ -90,7 +89,7 @@ pub fn plan<'py>(py: Python<'py>, splits: Vec<Vec<u8>>, options: Options) -> PyR
     let planned = py.detach(|| {
         let files = splits.iter().map(|split| from_bytes::<SplitFile>(split));
         let files = files.collect::<PyResult<Vec<_>>>()?;
-        let plan = api::plan(&files, &settings).map_err(error)?;
+        let plan = captures::plan(&files, &settings).map_err(error)?;
         Ok::<_, PyErr>((to_bytes(&plan)?, plan))
     });
     let (bytes, plan) = planned?;
@@ -128,7 +127,7 @@ fn of_one<V: PartitionView>(
     facts: &Arc<ForeignFacts>,
     settings: &Settings,
 ) -> PyResult<Vec<u8>> {
-    let analysis = api::analyze_partition::<V>(plan, number, facts, settings);
+    let analysis = captures::analyze_partition::<V>(plan, number, facts, settings);
     to_bytes(&analysis.map_err(error)?)
 }
 
@@ -164,7 +163,7 @@ const MEMORY_LIMIT: &str = "the connections of all partitions together exceeded 
 fn decide<V: PartitionView + Tabular>(plan: &CapturePlan, analyses: &[Vec<u8>]) -> PyResult<Outcome> {
     let analyses = analyses.iter().map(|one| from_bytes::<PartitionAnalysis<V>>(one));
     let analyses = analyses.collect::<PyResult<Vec<_>>>()?;
-    Ok(match api::settle(plan, analyses).map_err(error)? {
+    Ok(match captures::settle(plan, analyses).map_err(error)? {
         Decision::Final(found) => {
             let mut notes = found.analyzed.notes();
             if found.reached_memory_limit {

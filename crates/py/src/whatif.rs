@@ -82,9 +82,8 @@ pub fn whatif(
         parsed.map_err(|e| wrong(format_args!("{text}: {e} ({all})")))
     });
     let request = Request { alternatives: alternatives.collect::<PyResult<_>>()?, draws, seed };
-    let all = watch::run(py, progress, |meter| {
-        input.each(meter, |capture| what_if(capture, &request, &settings, meter))
-    })?;
+    let all =
+        watch::run(py, progress, |meter| input.each(meter, |capture| what_if(capture, &request, &settings, meter)))?;
     let failures = settings::failures(&all)?;
     Ok(Answers { answers: all.analyzed, failures })
 }

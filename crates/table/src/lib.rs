@@ -26,7 +26,7 @@ pub use columns::{Columns, Field};
 pub use format::Format;
 pub use json::{Layout, Schema};
 pub use row_file::{RowFile, RowFormat};
-pub use text::{Comparison, Keep, Line, Share, millis, plain_table, utc};
+pub use text::{Comparison, Keep, Line, Share, millis, plain_table, table_of_texts, utc};
 pub use value::Value;
 
 /// Rows that come from one source, such as one capture.

@@ -161,9 +161,8 @@ impl<V: Continued> Continuation<V> {
         state: Option<StateWriter>,
     ) -> Result<(Analyzed<V::Shown>, Option<OutputFile>), FinishError> {
         let may_be_revised = self.analyzer.may_be_revised();
-        let collectors = self.analyzer.findings_mut();
-        let collectors = collectors.map(|collector| collector.save(&may_be_revised));
-        let collectors: Vec<V::Saved> = collectors.collect();
+        let collectors: Vec<V::Saved> =
+            self.analyzer.findings_mut().map(|collector| collector.save(&may_be_revised)).collect();
         let mut state = state;
         if let Some(file) = &mut state {
             file.part(self.analyzer.save())?;

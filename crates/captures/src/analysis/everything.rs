@@ -1,8 +1,8 @@
 //! All views of a capture, from one reading of it.
 
+use super::columns::ms;
 use super::findings::{AllRetransmissions, Analyzed, Collector, View};
 use super::packed::PackedConnections;
-use super::rows::ms;
 use super::summary::{Summary, Vantages};
 use recoup_table::Columns;
 use recoup_trace::analyze::Findings;

@@ -84,8 +84,7 @@ impl Overview {
 impl Findings for AllConnections {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
         self.overview.add(&connection);
-        let provisional = retransmissions.iter().filter(|row| row.provisional);
-        let provisional: Vec<Retransmission> = provisional.copied().collect();
+        let provisional: Vec<Retransmission> = retransmissions.iter().filter(|row| row.provisional).copied().collect();
         if !provisional.is_empty() {
             self.provisional.insert(connection.key(), provisional);
         }
@@ -183,8 +182,7 @@ impl View for AllRetransmissions {
 
 impl NumbersConnections for AllRetransmissions {
     fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
-        let revised = self.revisions.iter_mut();
-        let revised = revised.map(|revision| &mut revision.retransmission);
+        let revised = self.revisions.iter_mut().map(|revision| &mut revision.retransmission);
         for row in (self.rows.iter_mut()).chain(&mut self.settled).chain(revised) {
             row.connection = number(row.connection);
         }

@@ -1,7 +1,7 @@
 //! The columns of a summary: one row per capture.
 
+use super::columns::{Part, ms, rounded, tally, trigger_name, trigger_row, triggers};
 use super::findings::Analyzed;
-use super::rows::{Part, ms, rounded, tally, trigger_name, trigger_row, triggers};
 use super::summary::{LossTimes, Summary};
 use recoup_support::stats::{self, Durations};
 use recoup_table::Columns;

@@ -2,9 +2,9 @@
 //! `{"schema": …, "version": …, "captures": [{"capture": …, …}, …]}`.
 
 use super::changes::Changes;
+use super::columns::{changed_retransmissions_in, connections, ms, retransmissions_in};
 use super::findings::{AllConnections, AllRetransmissions, Analyzed, View};
 use super::given_out::{Record, Row};
-use super::rows::{changed_retransmissions_in, connections, ms, retransmissions_in};
 use super::study_tables::study_tables;
 use super::summary::{SlowConnection, Summary};
 use super::summary_columns::summaries;

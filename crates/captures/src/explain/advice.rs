@@ -4,8 +4,8 @@
 //! To bound the cost on large captures, at most [`MOST_CONNECTIONS`] are, of at most [`MOST_PACKETS`]
 //! packets each, with [`DRAWS`] draws.
 
-use super::words::{count, grouped, millis, percent};
 use crate::whatif::{Answer, Candidates, Changes, Request, Sample, benefit};
+use crate::wording::{count, grouped, millis, percent};
 use recoup_recovery::profile::{BASES, Mechanism};
 
 /// Connections that are run again. Of more, a random sample is.
@@ -73,8 +73,7 @@ impl Advice {
         let mut ranked: Vec<AdviceLine> = lines.collect();
         ranked.sort_by(|a, b| b.gain_ms.total_cmp(&a.gain_ms));
         ranked.truncate(MOST_NAMED);
-        let tried = answer.results.iter().map(|r| &*r.mechanism);
-        let tried: Vec<&str> = tried.collect();
+        let tried: Vec<&str> = answer.results.iter().map(|r| &*r.mechanism).collect();
         let nothing = match ranked.is_empty() {
             true => format!("None of {} would certainly have made them end sooner on average.", tried.join(", ")),
             false => String::new(),

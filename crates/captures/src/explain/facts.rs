@@ -21,7 +21,7 @@ use std::time::Duration;
 const NOTICEABLE: f64 = 0.01;
 
 /// Sums over a capture's connections.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Facts {
     /// Connections.
     pub connections: u64,
@@ -148,30 +148,7 @@ pub fn lost_by(connection: &Connection) -> LostTime {
 impl Facts {
     /// Keeps the first `most` connections by this order.
     pub fn new(order: SortBy, most: usize) -> Self {
-        Self {
-            connections: 0,
-            span: None,
-            segments: 0,
-            bytes: 0,
-            captured_at: Default::default(),
-            vantages: Vantages::default(),
-            connection_time: Duration::ZERO,
-            time: TimeByState::default(),
-            connections_in_state: Default::default(),
-            lost: LostTime::default(),
-            losers: 0,
-            causes: Default::default(),
-            recovering: Default::default(),
-            retransmissions: Tally::default(),
-            fast_recoveries: (0, 0),
-            rtt: Durations::default(),
-            long_rtt: Durations::default(),
-            timeline: Timeline::default(),
-            worst: Worst::new(order, most),
-            advice: None,
-            candidates: None,
-            held: HeldConnections::default(),
-        }
+        Self { worst: Worst::new(order, most), ..Self::default() }
     }
 
     /// Puts the connection of this number before all others.

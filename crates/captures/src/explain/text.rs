@@ -1,7 +1,7 @@
 //! An explanation as text for a terminal: 40 lines at most.
 
 use super::report::{CauseLine, Report};
-use super::words::duration;
+use crate::wording::duration;
 use std::fmt::Write;
 
 /// The longest explanation, in lines.
@@ -90,8 +90,7 @@ fn other_causes(causes: &[CauseLine]) -> Vec<String> {
     if causes.is_empty() {
         return Vec::new();
     }
-    let named = causes.iter().map(|cause| format!("{} {}", cause.name, duration(cause.lost)));
-    let named: Vec<String> = named.collect();
+    let named: Vec<String> = causes.iter().map(|cause| format!("{} {}", cause.name, duration(cause.lost))).collect();
     wrap(&format!("     Also: {}.", named.join("; ")), 11)
 }
 

@@ -1,6 +1,6 @@
 //! Parses filters: recursive descent over words, each with its position.
 
-use super::words::{Shown, UNSUPPORTED, WORDS, Word, decimal, dotted, is_known, is_value, ones, port, range, words};
+use super::tokens::{Shown, UNSUPPORTED, WORDS, Word, decimal, dotted, is_known, is_value, ones, port, range, words};
 use super::{Chain, Filter, Joint, Net, Operand, Side, Term, Test};
 use recoup_support::suggest::did_you_mean;
 use std::net::{Ipv4Addr, Ipv6Addr};

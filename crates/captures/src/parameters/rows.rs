@@ -1,6 +1,6 @@
 //! A row for each instance, for each sender and instance, and for each changed detection.
 
-use super::run::ParameterStudy;
+use super::read::ParameterStudy;
 use super::totals::{InstanceTotals, Totals};
 use crate::study::Model;
 use recoup_recovery::parameters::Parameters;
@@ -99,8 +99,7 @@ pub struct EventRow {
 impl SenderRow<'_> {
     /// A row for each instance that changes something.
     pub fn changes(&self) -> impl Iterator<Item = ChangeRow> {
-        let changes = self.studied.changes.iter().enumerate();
-        let changes = changes.filter(|(_, change)| !change.is_none());
+        let changes = self.studied.changes.iter().enumerate().filter(|(_, change)| !change.is_none());
         changes.map(|(number, change)| ChangeRow {
             identity: self.identity.clone(),
             instance: self.instance(number),

@@ -145,8 +145,7 @@ fn identified(profile: &Identification) -> Result<Profile, Reason> {
         Identification::Nothing | Identification::None(_) => Err(UNKNOWN),
         Identification::Profile(one) => parsed(&one.profile),
         Identification::Several(several) => {
-            let all = several.iter().map(|one| parsed(&one.profile));
-            let all: Vec<Profile> = all.collect::<Result<_, _>>()?;
+            let all: Vec<Profile> = several.iter().map(|one| parsed(&one.profile)).collect::<Result<_, _>>()?;
             let first = all.first().ok_or(UNKNOWN)?;
             let alike = |other: &Profile| detect_alike(first.mechanisms(), other.mechanisms());
             match all.iter().all(alike) {

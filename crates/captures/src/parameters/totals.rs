@@ -129,8 +129,7 @@ impl Totals {
     /// anything.
     pub fn best_of(&self, numbers: impl Iterator<Item = usize>, model: Model) -> Option<usize> {
         let saved = |number: usize| self.instances.get(number).map(|one| one.saved(model));
-        let saving = numbers.filter_map(|number| Some((number, saved(number)?)));
-        let saving = saving.filter(|(_, saved)| *saved > 0);
+        let saving = numbers.filter_map(|number| Some((number, saved(number)?))).filter(|(_, saved)| *saved > 0);
         let best = saving.reduce(|best, other| if other.1 > best.1 { other } else { best });
         best.map(|(number, _)| number)
     }

@@ -131,10 +131,8 @@ impl Answer {
         let squares = reruns.iter().map(|one| one.error_ms.powi(2));
         let model = squares.fold(0.0, |sum, square| sum + square) / (reruns.len() as f64).max(1.0);
         let names = plan.alternatives.0.iter().enumerate();
-        let results = names.map(|(i, one)| result(one.name(), i, &reruns, rows, model));
-        let results = results.collect();
-        let base_names = plan.bases.known().iter().map(|base| base.name().into());
-        let base_names: Vec<String> = base_names.collect();
+        let results = names.map(|(i, one)| result(one.name(), i, &reruns, rows, model)).collect();
+        let base_names: Vec<String> = plan.bases.known().iter().map(|base| base.name().into()).collect();
         let mut refused = found.refused.clone();
         refused.merge(done.refused);
         Self {
@@ -204,10 +202,9 @@ impl Answer {
 
 /// The statistics of the `i`-th mechanism.
 fn result(name: &str, i: usize, reruns: &[Rerun], candidates: &[Candidate], model: f64) -> MechanismResult {
-    let all = reruns.iter().filter_map(|rerun| Some((rerun, rerun.predictions[i].as_ref()?)));
-    let all: Vec<(&Rerun, &Prediction)> = all.collect();
-    let lossy = all.iter().filter(|(rerun, _)| rerun.is_lossy).copied();
-    let lossy: Vec<_> = lossy.collect();
+    let all: Vec<(&Rerun, &Prediction)> =
+        reruns.iter().filter_map(|rerun| Some((rerun, rerun.predictions[i].as_ref()?))).collect();
+    let lossy: Vec<_> = all.iter().filter(|(rerun, _)| rerun.is_lossy).copied().collect();
     let mut changed: Vec<(u64, f64)> = all
         .iter()
         .map(|(rerun, one)| (candidates[rerun.candidate].id, one.change_ms))

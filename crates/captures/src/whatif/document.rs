@@ -53,8 +53,7 @@ fn capture(analyzed: &Analyzed<Answer>, with_connections: bool) -> io::Result<Va
 }
 
 fn reasons(reasons: &Reasons) -> Vec<Value> {
-    let counts = reasons.by_count();
-    let counts = counts.iter().map(|reason| {
+    let counts = reasons.by_count().into_iter().map(|reason| {
         json!({
             "reason": reason.name,
             "text": reason.about,

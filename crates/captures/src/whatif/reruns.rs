@@ -199,8 +199,7 @@ impl Plan<'_> {
     fn begin(&self, rerunner: &mut Rerunner, number: usize, recorded: &Arc<Recorded>) -> Result<Begun, Without> {
         let candidate = &self.candidates[number];
         let order = self.bases.order(candidate);
-        let profiles = order.iter().map(|i| self.bases.known()[*i].clone());
-        let profiles: Vec<Profile> = profiles.collect();
+        let profiles: Vec<Profile> = order.iter().map(|i| self.bases.known()[*i].clone()).collect();
         let reproduced = rerunner.reproduce(recorded, &profiles).map_err(Without::Apart)?;
         let base_fct = reproduced.base.fct.zip(reproduced.base.fct_established);
         let (base_fct, established) = base_fct.ok_or(Without::Apart(Mismatch::Incomplete))?;
@@ -251,11 +250,12 @@ impl Plan<'_> {
             let Some(mechanisms) = mechanisms.filter(|_| is_drawn) else {
                 continue;
             };
-            let runs = (0..self.draws).map(|draw| {
-                let seed = seed(self.seed, candidate.id, draw);
-                rerunner.run(recorded, reproduced, &mechanisms, losses, seed)
-            });
-            let runs: Vec<Outcome> = runs.collect();
+            let runs: Vec<Outcome> = (0..self.draws)
+                .map(|draw| {
+                    let seed = seed(self.seed, candidate.id, draw);
+                    rerunner.run(recorded, reproduced, &mechanisms, losses, seed)
+                })
+                .collect();
             *prediction = Prediction::of(&reproduced.base, &runs);
         }
         rerun
@@ -275,8 +275,8 @@ impl Prediction {
     /// From the runs under a mechanism. `None` if half of them or more did not complete.
     fn of(base: &Outcome, runs: &[Outcome]) -> Option<Self> {
         let base_fct = millis(base.fct?);
-        let complete = runs.iter().filter_map(|run| Some((run, millis(run.fct?) - base_fct)));
-        let complete: Vec<(&Outcome, f64)> = complete.collect();
+        let complete: Vec<(&Outcome, f64)> =
+            runs.iter().filter_map(|run| Some((run, millis(run.fct?) - base_fct))).collect();
         if 2 * complete.len() <= runs.len() {
             return None;
         }

@@ -8,7 +8,7 @@ mod views;
 
 use crate::Failure;
 use crate::analysis_args::AnalysisArgs;
-use crate::output::{Format, check_terminal, format_of_output, format_parser};
+use crate::output::{Format, check_terminal, format_or_ending, format_parser};
 use plot::plot;
 use recoup_captures::analysis::{AllConnections, AllRetransmissions, Continued, Summary, Tabular};
 use recoup_captures::capture::{Input, InputError};
@@ -179,10 +179,9 @@ impl Args {
 
     /// The format of `--format`, or else of the output file's ending.
     fn format(&self) -> Result<Format, Failure> {
-        match self.format {
-            Some(format) => Ok(format),
-            None if self.plot.is_some() => Ok(Format::Svg),
-            None => format_of_output(&self.output, FORMATS, Format::Table),
+        match self.plot {
+            Some(_) => Ok(Format::Svg),
+            None => format_or_ending(self.format, &self.output, FORMATS, Format::Table),
         }
     }
 }
@@ -281,8 +280,7 @@ fn check_overwriting(args: &Args) -> Result<(), Failure> {
             Some("-") => (Path::new("/dev/stdin"), "standard input".to_owned()),
             _ => (capture.as_path(), capture.display().to_string()),
         });
-        let states = args.merge_state.iter();
-        let states = states.map(|state| (state.as_path(), state.display().to_string()));
+        let states = args.merge_state.iter().map(|state| (state.as_path(), state.display().to_string()));
         let read = captures.chain(states);
         for (input, name) in read {
             if same_file(input, written) {

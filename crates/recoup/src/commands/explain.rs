@@ -2,7 +2,7 @@
 
 use crate::analysis_args::AnalysisArgs;
 use crate::commands::captures::{CaptureBar, end, end_with, until_interrupted, write_text, write_texts};
-use crate::output::{Format, Output, format_of_output, format_parser};
+use crate::output::{Format, Output, format_or_ending, format_parser};
 use crate::{Failure, console};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use recoup_captures::capture::{Input, InputError};
@@ -80,13 +80,6 @@ fn order() -> impl TypedValueParser<Value = SortBy> {
 }
 
 impl Args {
-    fn format(&self) -> Result<Format, Failure> {
-        match self.format {
-            Some(format) => Ok(format),
-            None => format_of_output(&self.output, FORMATS, Format::Table),
-        }
-    }
-
     fn input(&self) -> Result<Input<'_>, InputError> {
         match self.demo {
             true => Ok(Input::Demo),
@@ -114,7 +107,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let format = args.format()?;
+    let format = format_or_ending(args.format, &args.output, FORMATS, Format::Table)?;
     let input = args.input()?;
     let output = Output::create(&args.output)?;
     let settings = args.analysis.settings()?;

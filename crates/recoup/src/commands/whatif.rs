@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::analysis_args::AnalysisArgs;
 use crate::commands::captures::{CaptureBar, end, report, until_interrupted, write_rows, write_texts};
-use crate::output::{Format, Output, check_terminal, format_of_output, format_parser};
+use crate::output::{Format, Output, check_terminal, format_or_ending, format_parser};
 use recoup_captures::analysis::Analyzed;
 use recoup_captures::capture::{Input, InputError};
 use recoup_captures::whatif::{
@@ -82,10 +82,7 @@ pub(crate) struct Args {
 
 impl Args {
     fn format(&self) -> Result<Format, Failure> {
-        match self.format {
-            Some(format) => Ok(format),
-            None => format_of_output(&self.output, FORMATS, Format::Table),
-        }
+        format_or_ending(self.format, &self.output, FORMATS, Format::Table)
     }
 
     fn request(&self) -> Result<Request, Failure> {

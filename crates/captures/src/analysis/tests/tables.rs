@@ -117,8 +117,10 @@ fn tables_of_changes_have_a_column_for_the_record() {
     assert_eq!(names, ["withdrawn", "revised", "new"]);
     let table = Changes::<Retransmission>::text(&shown(records));
     for (frame, expected) in [("2", "withdrawn"), ("7", "revised"), ("9", "new")] {
-        let line = table.lines().find(|line| line.starts_with(&format!("| {frame:>5} |")));
-        let line = line.unwrap_or_else(|| panic!("{frame}\n{table}"));
+        let line = table
+            .lines()
+            .find(|line| line.starts_with(&format!("| {frame:>5} |")))
+            .unwrap_or_else(|| panic!("{frame}\n{table}"));
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         assert_eq!(cells[cells.len() - 2], expected, "{table}");
         assert_eq!(cells[2].is_empty(), expected == "withdrawn", "{table}");

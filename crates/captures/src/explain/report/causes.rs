@@ -1,7 +1,7 @@
 //! The causes of lost time, in sentences.
 
 use super::super::facts::{CauseFacts, Facts, lost_by};
-use super::super::words::{count, duration, grouped, millis, times};
+use crate::wording::{count, duration, grouped, millis, times};
 use recoup_support::stats::Durations;
 use recoup_trace::finding::{Cause, Connection, LostTime, Retransmission};
 use std::cmp::Reverse;
@@ -42,8 +42,7 @@ const GROUPS: [(&str, &[Cause]); 14] = [
 pub fn ranked(facts: &Facts) -> Vec<CauseLine> {
     let line = |(name, causes): &(&'static str, &[Cause])| {
         let lost: Duration = causes.iter().map(|cause| facts.lost.of(*cause)).sum();
-        let clauses = causes.iter().filter_map(|cause| clause(facts, *cause));
-        let clauses: Vec<String> = clauses.collect();
+        let clauses: Vec<String> = causes.iter().filter_map(|cause| clause(facts, *cause)).collect();
         (!lost.is_zero()).then(|| CauseLine {
             causes: causes.to_vec(),
             name,

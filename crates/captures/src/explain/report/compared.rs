@@ -5,7 +5,7 @@
 //! published them.
 
 use super::super::facts::Facts;
-use super::super::words::{millis, percent};
+use crate::wording::{millis, percent};
 use recoup_trace::finding::Verdict;
 use std::fmt;
 

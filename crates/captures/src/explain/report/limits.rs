@@ -1,7 +1,7 @@
 //! How the time of connections was spent, and what the capture does not show of it.
 
 use super::super::facts::{CapturedAt, Facts};
-use super::super::words::{capitalized, count, duration, list, percent_of};
+use crate::wording::{capitalized, count, duration, list, percent_of};
 use recoup_trace::finding::{SenderState, WhyUnknown};
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -19,8 +19,8 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     if states.is_empty() {
         return (Vec::new(), false);
     }
-    let shares = states.iter().map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state)));
-    let shares: Vec<String> = shares.collect();
+    let shares: Vec<String> =
+        states.iter().map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state))).collect();
     let whole = format!(
         "Where the time of {} went: {}.",
         match facts.connections {
@@ -29,17 +29,19 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
         },
         list(&shares)
     );
-    let held = states.iter().filter_map(|(state, time)| {
-        let connections = facts.connections_in_state[*state as usize];
-        let who = limiter(*state)?;
-        Some(format!(
-            "{who} held {} up for {} ({})",
-            count(connections, "connection"),
-            duration(*time),
-            percent_of(*time, all)
-        ))
-    });
-    let held: Vec<String> = held.collect();
+    let held: Vec<String> = states
+        .iter()
+        .filter_map(|(state, time)| {
+            let connections = facts.connections_in_state[*state as usize];
+            let who = limiter(*state)?;
+            Some(format!(
+                "{who} held {} up for {} ({})",
+                count(connections, "connection"),
+                duration(*time),
+                percent_of(*time, all)
+            ))
+        })
+        .collect();
     let held_up = !held.is_empty();
     let mut sentences = vec![whole];
     if held_up {

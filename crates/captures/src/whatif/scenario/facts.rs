@@ -50,8 +50,7 @@ impl Facts {
         let recorded = record(&task.packets, candidate.sender, &candidate.retransmissions)?;
         let recorded = Arc::new(recorded);
         let order = bases.order(candidate);
-        let profiles = order.iter().map(|i| bases.known()[*i].clone());
-        let profiles: Vec<Profile> = profiles.collect();
+        let profiles: Vec<Profile> = order.iter().map(|i| bases.known()[*i].clone()).collect();
         let reproduced = rerunner.reproduce(&recorded, &profiles).ok();
         let traffic = reproduced.map(|reproduced| {
             let rtt = recorded.rtt();
@@ -90,8 +89,7 @@ impl Facts {
     pub fn originals(&self) -> Vec<&Transmission> {
         let sent = || self.transmissions.iter();
         let after_syn = || sent().filter(|one| one.span.start >= Offset::DATA);
-        let headers = after_syn().map(|one| u64::from(one.ip_len).saturating_sub(one.span.len()));
-        let headers = headers.max().unwrap_or(0);
+        let headers = after_syn().map(|one| u64::from(one.ip_len).saturating_sub(one.span.len())).max().unwrap_or(0);
         // A FIN alone is one offset without payload.
         let has_payload = |one: &&Transmission| one.span.len() > 1 || u64::from(one.ip_len) > headers;
         let originals = after_syn().filter(|one| one.copy == 1);

@@ -122,8 +122,7 @@ impl<V: Continued> Steps<V> {
             state.map_err(ContinueError::from)
         };
         let before = state.map(open).transpose()?;
-        let merged = merged.iter().map(|path| open(path));
-        let merged = merged.collect::<Result<Vec<StateReader>, _>>()?;
+        let merged = merged.iter().map(|path| open(path)).collect::<Result<Vec<StateReader>, _>>()?;
         Ok(Self {
             analysis: Continuation::load(before, merged, settings)?,
             origin,

@@ -57,8 +57,8 @@ fn print(args: &Args, format: Format, studied: &[Analyzed<SlpStudy>], out: &mut 
     match format {
         Format::Json => write_studies(studied, out),
         Format::Csv | Format::Parquet => {
-            let rows = studied.iter().map(|one| sample_rows(&one.findings.capture.samples));
-            let rows: Vec<Vec<SampleRow>> = rows.collect();
+            let rows: Vec<Vec<SampleRow>> =
+                studied.iter().map(|one| sample_rows(&one.findings.capture.samples)).collect();
             let named = studied.iter().zip(&rows).map(|(one, rows)| (&*one.capture, &**rows));
             write_rows(format, &sample_columns(), args.count(), named, out)
         }

@@ -35,22 +35,22 @@ pub(crate) struct StudyArgs {
     pub study: bool,
     /// Values of k, the factor of RTTVAR in the RTO. For this and the next five options, LIST is a list with
     /// commas, or `profile`: each sender keeps its own value [default: 2,4,6,8, and 3 with --figures]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_multiples)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_multiple))]
     k: Option<List<Factor>>,
     /// Values of a, the weight of a sample in RTTVAR [default: 1,1/2,1/4,1/8,1/16,1/32]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_weights)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_weight))]
     a: Option<List<Factor>>,
     /// Values of b, the weight of a sample in SRTT [default: 1,1/2,1/4,1/8,1/16,1/32]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_weights)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_weight))]
     b: Option<List<Factor>>,
     /// Values of m, the factor of SRTT in the RTO [default: profile]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_multiples)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_multiple))]
     m: Option<List<Factor>>,
     /// Values of the minimum RTO [default: 100ms,200ms,400ms,800ms,1s]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_minima)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_minimum))]
     min_rto: Option<List<Duration>>,
     /// Values of D, the duplicate ACKs that mean a loss [default: profile]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_thresholds)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_threshold))]
     dupthresh: Option<List<Segments>>,
     /// What --min-rto is a minimum of: the RTO, or on Linux the term k·RTTVAR, as in its kernel. With rto,
     /// this term keeps its own minimum of 200ms, so that --min-rto up to 200ms alone changes nothing there
@@ -75,20 +75,14 @@ pub(crate) struct StudyArgs {
 #[derive(Clone, Debug)]
 struct List<T>(Vec<T>);
 
-fn list_of_multiples(text: &str) -> Result<List<Factor>, String> {
-    parse_list(text, parse_multiple).map(List)
-}
-
-fn list_of_weights(text: &str) -> Result<List<Factor>, String> {
-    parse_list(text, parse_weight).map(List)
-}
-
-fn list_of_minima(text: &str) -> Result<List<Duration>, String> {
-    parse_list(text, parse_minimum).map(List)
-}
-
-fn list_of_thresholds(text: &str) -> Result<List<Segments>, String> {
-    parse_list(text, parse_threshold).map(List)
+/// Reads the values of one argument.
+fn list<T>(
+    read: fn(&str) -> Result<T, String>,
+) -> impl Fn(&str) -> Result<List<T>, String> + Clone + Send + Sync + 'static
+where
+    T: PartialEq + 'static,
+{
+    move |text| parse_list(text, read).map(List)
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -174,8 +168,8 @@ impl<R: 'static> RowSink<R> {
         path: &Path,
         begun: Begun,
     ) -> Result<Self, Failure> {
-        let file = RowFile::new(columns, schema, format, several, begun);
-        let file = file.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
+        let file = RowFile::new(columns, schema, format, several, begun)
+            .map_err(|e| cannot_write(&path.display().to_string(), &e))?;
         Ok(Self { file, name: path.to_owned(), written: Ok(()) })
     }
 

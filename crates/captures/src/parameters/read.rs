@@ -100,12 +100,15 @@ fn study_senders(
         count: &count,
         go_on: &go_on,
     };
-    let sought = found.rows.iter().map(|candidate| Sought {
-        endpoints: candidate.endpoints,
-        frames: candidate.frames.clone(),
-        point: &candidate.point,
-    });
-    let sought: Vec<Sought<'_>> = sought.collect();
+    let sought: Vec<Sought<'_>> = found
+        .rows
+        .iter()
+        .map(|candidate| Sought {
+            endpoints: candidate.endpoints,
+            frames: candidate.frames.clone(),
+            point: &candidate.point,
+        })
+        .collect();
     let mut gathering = Gathering::new(|tasks| plan.batch(tasks, &mut studied, takes));
     if !sought.is_empty() {
         again.read(analyzed, &|_| go_on(), |source, go_on| {

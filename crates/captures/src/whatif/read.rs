@@ -128,8 +128,7 @@ fn default_alternatives(candidates: &[Candidate], bases: &Bases) -> Vec<Alternat
             likely[*first] = true;
         }
     }
-    let likely = bases.known().iter().zip(likely);
-    let likely = likely.filter(|(_, is_likely)| *is_likely);
+    let likely = bases.known().iter().zip(likely).filter(|(_, is_likely)| *is_likely);
     let mechanisms: Vec<_> = likely.map(|(profile, _)| *profile.mechanisms()).collect();
     Alternative::defaults(mechanisms.iter())
 }
