@@ -7,41 +7,40 @@
 //! ```
 
 mod changes;
+mod columns;
 mod continuation;
 mod continuity;
-mod document;
 mod everything;
 mod findings;
 mod given_out;
 mod notes;
 mod one_connection;
 mod packed;
-mod rows;
 mod study_tables;
 mod summary;
 mod summary_columns;
 mod summary_tables;
 mod tables;
+mod tabular;
 
 pub use changes::{Changes, Continued, MergeSaved, SavedConnections, SavedRetransmissions};
+pub(crate) use columns::ms;
+pub use columns::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
 pub use continuation::{Continuation, ContinueError, FinishError};
-pub use continuity::{CaptureEnds, WithEnds, rotation_note};
-pub use document::{Document, write_json};
+pub use continuity::analyze_all;
 pub use everything::{Everything, Interval, intervals};
 pub(crate) use findings::assemble;
 pub use findings::{AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run};
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use one_connection::{ConnectionRow, ListedConnection, OneConnection};
 pub use packed::PackedConnections;
-pub(crate) use rows::ms;
-pub use rows::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
 pub use study_tables::{StudyTable, study_tables};
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub(crate) use summary::{add_all, nearest_to_senders};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;
 pub(crate) use tables::number;
-pub use tables::{changed_connection_table, changed_retransmission_table, connection_table, retransmission_table};
+pub use tabular::{Figure, Tabular, write_json};
 
 #[cfg(test)]
 mod tests;

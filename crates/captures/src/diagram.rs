@@ -6,7 +6,7 @@ mod event_stream;
 pub mod source;
 
 pub(crate) use capture::{DRAWN, draw_again};
-pub use capture::{draw, draw_connections, draw_stream};
+pub use capture::{draw, draw_connections};
 
 #[cfg(test)]
 mod tests;

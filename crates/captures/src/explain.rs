@@ -7,24 +7,21 @@
 //! ```
 
 mod advice;
-mod advised;
 mod document;
 mod facts;
 mod one;
 mod order;
 mod page;
-mod page_of_capture;
+mod read;
 mod report;
 mod text;
-pub(crate) mod words;
 
 pub use advice::{Advice, AdviceLine};
-pub use advised::advise;
 pub use document::write_explanations;
 pub use facts::{CapturedAt, CauseFacts, EpisodeTime, Facts, lost_by, main_direction};
 pub use one::connection_text;
 pub use order::{DRAWN, Ranked, SortBy, Worst};
-pub use page_of_capture::{PageRequest, page_of, page_of_stream};
+pub use read::{ExplainError, PageRequest, explain, explain_as_page, explain_connection};
 pub(crate) use report::cause_title;
 pub use report::{CauseLine, Comparison, ConnectionLine, Report};
 pub use text::{explanation_text, most_lines};

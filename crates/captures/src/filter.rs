@@ -26,7 +26,7 @@
 //! [selects](ConnectionFilter::selects) a connection if it matches a packet of either direction.
 
 mod parse;
-mod words;
+mod tokens;
 
 pub use parse::FilterError;
 
@@ -64,7 +64,7 @@ enum Operand {
     Group(Box<Chain>),
 }
 
-/// What is asked of one packet.
+/// A primitive of an expression: a condition on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Test {
     Tcp,

@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
+//! | [`capture`] | captures that can be opened again; those that a command reads; their progress |
 //! | [`analysis`] | tables of connections, retransmissions and senders, and analyses that go on from run to run |
 //! | [`explain`] | where the time of connections went: facts, sentences, text, document, page |
 //! | [`whatif`] | reruns of connections under other loss recovery, their statistics and forms; a scenario inferred from a capture |
@@ -13,6 +14,7 @@
 //! | [`filter`], [`time_window`] | pcap-filter's syntax; times in a capture |
 
 pub mod analysis;
+pub mod capture;
 pub mod diagram;
 pub mod explain;
 pub mod filter;
@@ -25,3 +27,4 @@ pub mod study;
 pub mod time_window;
 pub mod tmix;
 pub mod whatif;
+mod wording;

@@ -21,6 +21,35 @@
 //! | --- | --- |
 //! | `packets` | the headers of packets as Parquet |
 //! | `values` | values that travel between machines, as bytes |
+//!
+//! ```no_run
+//! use recoup_captures::partition::{Decision, analyze_partition, plan, settle, split};
+//! use recoup_captures::analysis::AllRetransmissions;
+//! use recoup_trace::analyze::Settings;
+//! use std::sync::Arc;
+//!
+//! let settings = Settings::default();
+//! let captures = ["day.pcap0", "day.pcap1"];
+//! // On any worker, one call per file.
+//! let files = captures.map(|file| split(file.as_ref(), "parts".as_ref(), 4, &settings));
+//! let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
+//! let plan = plan(&files, &settings)?;
+//! let mut again: Vec<usize> = (0..plan.partitions).collect();
+//! let (mut analyses, mut facts) = (Vec::new(), Arc::default());
+//! loop {
+//!     // On any worker, one call per partition.
+//!     for number in again {
+//!         analyses.push(analyze_partition::<AllRetransmissions>(&plan, number, &facts, &settings)?);
+//!     }
+//!     match settle(&plan, analyses)? {
+//!         Decision::Final(found) => break println!("{}", found.analyzed.findings.rows.len()),
+//!         Decision::Again { kept, partitions, facts: now } => {
+//!             (analyses, again, facts) = (kept, partitions, Arc::new(now));
+//!         }
+//!     }
+//! }
+//! # Ok::<(), recoup_captures::partition::PartitioningError>(())
+//! ```
 
 mod packets;
 mod values;
@@ -57,7 +86,7 @@ impl<V> PartitionView for V where V: Collector + NumbersConnections + Serialize 
 pub struct SplitFile {
     /// The name of the capture file.
     pub capture: String,
-    /// What [`plan`] reads of it.
+    /// The times of its packets, which [`plan`] reads.
     pub record: PathBuf,
     /// The headers of its packets by partition, as Parquet.
     pub partitions: Vec<PathBuf>,
@@ -95,7 +124,7 @@ impl CapturePlan {
 pub struct FinalAnalysis<V> {
     /// As of the whole capture.
     pub analyzed: Analyzed<V>,
-    /// What the capture showed of hosts.
+    /// Facts about hosts.
     pub hosts: Hosts,
     /// Whether the connections of all partitions together exceeded the limit of memory
     /// ([`Settings::most_memory`]). One analysis closes some connections there, and each partition does so only at a
@@ -103,7 +132,7 @@ pub struct FinalAnalysis<V> {
     pub reached_memory_limit: bool,
 }
 
-/// What [`settle`] decides.
+/// Decision of [`settle`].
 #[derive(Debug)]
 pub enum Decision<V> {
     /// This is what one analysis finds.
@@ -114,7 +143,7 @@ pub enum Decision<V> {
         kept: Vec<PartitionAnalysis<V>>,
         /// The numbers of the other partitions.
         partitions: Vec<usize>,
-        /// What is known of hosts now.
+        /// All facts about hosts so far.
         facts: ForeignFacts,
     },
 }
@@ -185,8 +214,7 @@ pub fn split(
     let digest = XxHash3_64::oneshot(path.as_bytes());
     let name = format!("{}-{digest:016x}.{RECORD}", name.unwrap_or_default());
     let record = folder.join(name);
-    let files = (0..partitions).map(|number| packets_file(&record, number, partitions));
-    let files: Vec<PathBuf> = files.collect();
+    let files: Vec<PathBuf> = (0..partitions).map(|number| packets_file(&record, number, partitions)).collect();
     let create = |path: &PathBuf| {
         let out = OutputFile::create(path)?;
         Ok(PacketWriter::new(BufWriter::new(out))?)
@@ -200,8 +228,7 @@ pub fn split(
         writers[partition].write(packet)
     })?;
     for writer in writers {
-        let out = writer.finish()?;
-        let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let out = writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
         out.publish()?;
     }
     let mut out = BufWriter::new(OutputFile::create(&record)?);
@@ -240,8 +267,7 @@ pub fn plan(files: &[SplitFile], settings: &Settings) -> Result<CapturePlan, Par
         records.push(file.record.clone());
     }
     let mut joined = Joined::open_recorded(&records);
-    let failures = joined.failures().into_iter();
-    let failures = failures.map(|failure| failure.to_string()).collect();
+    let failures = joined.failures().into_iter().map(|failure| failure.to_string()).collect();
     let mut order = JoinedOrder::default();
     let rounds = RoundPlan::new(joined, settings.window, |joined| {
         order = joined.order().unwrap_or_default();

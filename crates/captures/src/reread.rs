@@ -1,15 +1,7 @@
-//! Reads chosen connections of a capture again, after an analysis has found them.
-//!
-//! A file is opened twice. Of a stream, which can be read only once, a limited number of packets is kept
-//! ([`read_once`]). The second reading goes no further than the first.
+//! Reads chosen connections of a capture, after an analysis has found them.
 
-mod memory;
-
-use crate::analysis::Analyzed;
-pub(crate) use memory::Recalled;
-use memory::{Memory, Remembering};
 use recoup_trace::finding::CapturePoint;
-use recoup_trace::read::{CapturedPacket, Counts, PacketSource, ReadError};
+use recoup_trace::read::{CapturedPacket, PacketSource};
 use recoup_units::Direction;
 use recoup_wire::Endpoints;
 use std::collections::{HashMap, VecDeque};
@@ -105,7 +97,7 @@ pub(crate) fn read_connections<S: PacketSource>(
         let Some(packet) = source.next_segment() else {
             break;
         };
-        // What ended before this frame has no more packets.
+        // Connections that ended before this frame have no more packets.
         while let Some(number) = ending.next_if(|i| *sought[*i].frames.end() < packet.frame) {
             takes.last(number);
         }
@@ -152,55 +144,4 @@ impl ByEnds {
             }
         }
     }
-}
-
-/// Opens a capture that was analyzed again, and has `read` read it as long as its second argument says.
-/// `go_on` takes the number of bytes read, and returns `false` to end the reading. Also returns whether it
-/// did.
-///
-/// # Errors
-/// If the capture cannot be opened again.
-pub(crate) fn read_again<V, T: PacketSource, R>(
-    analyzed: &Analyzed<V>,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
-    go_on: &(dyn Fn(u64) -> bool + Sync),
-    read: impl FnOnce(T, &mut dyn FnMut(&T) -> bool) -> R,
-) -> Result<(R, bool), ReadError> {
-    // The second reading goes no further than the first.
-    let frames = analyzed.counts.frames;
-    let mut stopped = false;
-    let mut goes_on = |source: &T| {
-        stopped = !analyzed.interrupted && !go_on(source.taken());
-        !stopped && (!analyzed.interrupted || source.counts().frames < frames)
-    };
-    let second = again(analyzed.counts.clone())?;
-    let result = read(second, &mut goes_on);
-    Ok((result, stopped))
-}
-
-/// Reads a stream twice, as `twice` reads a file: a limited number of its packets is kept for the second
-/// reading. Also returns how many, if there were more.
-///
-/// # Errors
-/// Those of `twice`.
-pub(crate) fn read_once<S: PacketSource, R, E>(
-    source: S,
-    twice: impl FnOnce(Remembering<S>, &mut dyn FnMut(Counts) -> Result<Recalled, ReadError>) -> Result<R, E>,
-) -> Result<(R, Option<usize>), E> {
-    let memory = Memory::default();
-    let first = Remembering { source, memory: memory.clone() };
-    let mut kept = None;
-    let mut again = |counts| {
-        kept = memory.kept_of_more();
-        Ok(memory.recall(counts))
-    };
-    let result = twice(first, &mut again)?;
-    Ok((result, kept))
-}
-
-/// A note on a stream of which only the first packets were kept. `what` was done with them: "are drawn".
-pub(crate) fn kept_note(kept: usize, what: &str) -> String {
-    format!(
-        "only the first {kept} packets {what}: a stream is read once, and no more packets are kept; a file has no limit"
-    )
 }

@@ -66,7 +66,7 @@ impl fmt::Display for Versions {
     }
 }
 
-/// What a state is of. Only captures analyzed alike continue it.
+/// The view and settings of a state. Only captures analyzed alike continue it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The view, such as `--summary`.
@@ -133,9 +133,9 @@ pub enum StateError {
     Origin {
         /// The file.
         file: String,
-        /// What it was made with.
+        /// The setting of the state.
         found: String,
-        /// What the user asks for now.
+        /// The setting of this run.
         expected: String,
     },
     /// It is not as it was written.
@@ -146,7 +146,7 @@ pub enum StateError {
     Undecodable {
         /// The file.
         file: String,
-        /// What the decoder found.
+        /// The decoder's error.
         why: String,
     },
     /// It cannot be written.
@@ -265,8 +265,7 @@ impl StateWriter {
         }
         let path = self.target();
         let encoder = self.0.into_inner().map_err(IntoInnerError::into_error);
-        let out = encoder.and_then(zstd::Encoder::finish);
-        let out = out.and_then(ChecksumWriter::finish);
+        let out = encoder.and_then(zstd::Encoder::finish).and_then(ChecksumWriter::finish);
         let file = out.and_then(|out| out.into_inner().map_err(IntoInnerError::into_error));
         Ok(file.map_err(|source| OutputError { path, source })?)
     }

@@ -2,11 +2,12 @@
 
 mod connection;
 
+use crate::capture::{Capture, Progress};
 use connection::Connection;
 use recoup_sim::traffic::cvec::ConnectionVector;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::ConnectionFilter;
-use recoup_trace::read::{CapturedPacket, PacketSource};
+use recoup_trace::read::{CapturedPacket, PacketSource, ReadError};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
 use std::collections::HashMap;
@@ -27,6 +28,8 @@ pub struct Extraction {
     pub without_handshake: u64,
     /// Connections among the vectors that were neither closed nor reset.
     pub open_at_end: u64,
+    /// Notes on frames that were not read, a line each.
+    pub notes: Vec<String>,
 }
 
 /// Makes vectors of the packets of a capture.
@@ -111,15 +114,19 @@ impl Extractor {
     }
 }
 
-/// The vectors of the connections of a capture that the filter selects. `go_on` is called now and then, and ends the
-/// reading when it says so.
-pub fn extract<S: PacketSource>(
-    source: &mut S,
+/// The vectors of the connections of a capture that the filter selects. When `progress` is stopped, they are those of the
+/// packets read by then.
+///
+/// # Errors
+/// When the capture has no frame of a known link type.
+pub fn extract(
+    capture: Capture<'_>,
     filter: Option<&dyn ConnectionFilter>,
-    mut go_on: impl FnMut(&S) -> bool,
-) -> Extraction {
-    /// The number of packets between two calls of `go_on`.
+    progress: &dyn Progress,
+) -> Result<Extraction, ReadError> {
+    /// The number of packets between two looks at the progress.
     const WATCH_INTERVAL: u64 = 4096;
+    let mut source = capture.into_packets();
     let mut extractor = Extractor::default();
     let mut read = 0_u64;
     while let Some(packet) = source.next_segment() {
@@ -127,11 +134,11 @@ pub fn extract<S: PacketSource>(
             extractor.packet(&packet);
         }
         read += 1;
-        if read.is_multiple_of(WATCH_INTERVAL) && !go_on(source) {
+        if read.is_multiple_of(WATCH_INTERVAL) && !progress.reads(source.taken()) {
             break;
         }
     }
-    extractor.finish()
+    Ok(Extraction { notes: source.stop()?.notes(), ..extractor.finish() })
 }
 
 #[cfg(test)]

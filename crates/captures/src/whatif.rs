@@ -1,4 +1,4 @@
-//! What would have helped: every connection of a capture run again under other mechanisms.
+//! Reruns of a capture's connections under other mechanisms, which show what would have helped.
 //!
 //! ```text
 //! capture ─► analysis ─► Candidates ─► capture, once more ─► packets of each connection
@@ -37,9 +37,9 @@ mod gather;
 mod interval;
 mod paths;
 mod pools;
+mod read;
 mod reasons;
 mod reruns;
-mod run;
 mod scenario;
 mod text;
 
@@ -51,9 +51,9 @@ pub use changes::Changes;
 pub use columns::{predictions, results};
 pub use document::write_answers;
 pub(crate) use gather::{Gathering, TOO_LARGE, Task};
+pub use read::{Request, what_if};
+pub(crate) use read::{rerun_along, rerun_candidates};
 pub use reasons::{ReasonCount, Reasons};
-pub(crate) use run::rerun_along;
-pub use run::{Request, Watch, rerun_candidates, what_if, what_if_stream};
-pub use scenario::{InferenceError, InferredScenario, InferredSetting, infer_scenario, infer_scenario_of_stream};
+pub use scenario::{InferenceError, InferredScenario, InferredSetting, infer_scenario};
 pub use text::answer_text;
 pub(crate) use text::benefit;

@@ -6,10 +6,10 @@ use crate::table::Table;
 use crate::watch;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use recoup::commands::analyze::call::{Captures, analyze_all, analyze_joined};
 use recoup_captures::analysis::{
     self, AllRetransmissions, Analyzed, Everything, Interval, PackedConnections, Summary, summary_tables,
 };
+use recoup_captures::capture::Captures;
 use recoup_table::{Columns, Part};
 use recoup_trace::read::JoinedFiles;
 use std::path::PathBuf;
@@ -155,12 +155,10 @@ pub fn analyze(
     options: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Analysis> {
-    settings::check(&captures)?;
+    let input = settings::input(&captures, join)?;
     let settings = options.settings()?;
-    let all: Captures<Everything> = watch::run(py, progress, |meter| match join {
-        true => analyze_joined(&captures, &settings, meter, Everything::default),
-        false => analyze_all(&captures, &settings, meter, Everything::default),
-    })?;
+    let all: Captures<Everything> =
+        watch::run(py, progress, |meter| analysis::analyze_all(input, &settings, meter, Everything::default))?;
     let failures = settings::failures(&all)?;
     let several = captures.len() > 1 && !join;
     let mut notes = Vec::new();

@@ -6,11 +6,9 @@ use crate::table::Table;
 use crate::watch::{self, Meter};
 use pyo3::prelude::*;
 use recoup::commands::analyze::call::{AnalyzeError, Run, Steps};
-use recoup_captures::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Continued, Row, Summary};
+use recoup_captures::analysis::{AllConnections, AllRetransmissions, Analyzed, Continued, Summary, Tabular};
 use recoup_support::suggest::did_you_mean;
-use recoup_table::Part;
 use recoup_trace::analyze::Settings;
-use recoup_trace::finding::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -58,19 +56,9 @@ impl AnySteps {
 
     fn finish(self, state: Option<&Path>) -> Result<Shown, AnalyzeError> {
         match self {
-            Self::Retransmissions(steps) => finish(*steps, state, |shown| {
-                let columns = analysis::changed_retransmissions_in(&shown.counts.files);
-                let rows = &shown.findings.records;
-                Table::new(&columns, &[Part { name: "", rows }])
-            }),
-            Self::Connections(steps) => finish(*steps, state, |shown| {
-                let rows = &shown.findings.records;
-                Table::new(&Connection::record_columns(), &[Part { name: "", rows }])
-            }),
-            Self::Summary(steps) => finish(*steps, state, |shown| {
-                let rows = std::slice::from_ref(shown);
-                Table::new(&analysis::summaries(), &[Part { name: "", rows }])
-            }),
+            Self::Retransmissions(steps) => finish(*steps, state),
+            Self::Connections(steps) => finish(*steps, state),
+            Self::Summary(steps) => finish(*steps, state),
         }
     }
 }
@@ -84,11 +72,7 @@ fn read<V: Continued>(steps: &mut Steps<V>, captures: &[PathBuf], meter: &Meter)
     steps.read(joined, meter)
 }
 
-fn finish<V: Continued>(
-    steps: Steps<V>,
-    state: Option<&Path>,
-    table: impl FnOnce(&Analyzed<V::Shown>) -> PyResult<Table>,
-) -> Result<Shown, AnalyzeError> {
+fn finish<V: Continued<Shown: Tabular>>(steps: Steps<V>, state: Option<&Path>) -> Result<Shown, AnalyzeError> {
     let writer = state.map(|path| steps.writer(path)).transpose()?;
     let Run { analyzed, failures, state } = steps.finish(writer)?;
     let published = state.map(|file| file.publish()).transpose();
@@ -96,7 +80,7 @@ fn finish<V: Continued>(
     let shown = analyzed.as_ref();
     Ok(Shown {
         table: published.and_then(|_| match shown {
-            Some(shown) => table(shown),
+            Some(shown) => Table::of(shown),
             None => Err(defect("an analysis without a result")),
         }),
         failures: failures.iter().map(ToString::to_string).collect(),
@@ -120,7 +104,7 @@ impl Continuation {
 
     /// Reads captures, joined, which go on from those read before.
     fn read(&self, py: Python<'_>, captures: Vec<PathBuf>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        settings::check(&captures)?;
+        settings::input(&captures, true)?;
         let mut steps = self.0.try_lock().map_err(|_| wrong(BUSY))?;
         let steps = steps.as_mut().ok_or_else(|| wrong(OVER))?;
         watch::run(py, progress, |meter| steps.read(&captures, meter))?.map_err(error)

@@ -4,10 +4,11 @@ use crate::errors::{capture, defect, wrong};
 use crate::settings::{self, Options};
 use crate::watch;
 use pyo3::prelude::*;
-use recoup::commands::explain::call::{self as api, ExplainError, Input};
 use recoup_captures::analysis::Analyzed;
+use recoup_captures::capture::Input;
 use recoup_captures::explain::{
-    Facts, PageRequest, Report, SortBy, connection_text, explanation_text, write_explanations,
+    self as captures, ExplainError, Facts, PageRequest, Report, SortBy, connection_text, explanation_text,
+    write_explanations,
 };
 use recoup_support::suggest::did_you_mean;
 use std::path::PathBuf;
@@ -53,12 +54,10 @@ impl Explanation {
 
 /// What is explained; no capture is the built-in one.
 fn input(captures: &[PathBuf], join: bool) -> PyResult<Input<'_>> {
-    settings::check(captures)?;
-    Ok(match (captures, join) {
-        ([], _) => Input::Demo,
-        (captures, true) => Input::Joined(captures),
-        (captures, false) => Input::Each(captures),
-    })
+    match captures {
+        [] => Ok(Input::Demo),
+        captures => settings::input(captures, join),
+    }
 }
 
 fn order(name: &str) -> PyResult<SortBy> {
@@ -91,7 +90,7 @@ pub fn explain(
         true => Facts::new(order, top).with_advice(),
         false => Facts::new(order, top),
     };
-    let all = watch::run(py, progress, |meter| api::explain(input, &settings, meter, view))?;
+    let all = watch::run(py, progress, |meter| captures::explain(input, &settings, meter, view))?;
     let failures = settings::failures(&all)?;
     Ok(Explanation { explained: all.analyzed, failures })
 }
@@ -108,7 +107,7 @@ pub fn explain_connection(
 ) -> PyResult<String> {
     let input = input(&captures, join)?;
     let settings = options.settings()?;
-    let explained = watch::run(py, progress, |meter| api::explain_connection(input, number, &settings, meter))?;
+    let explained = watch::run(py, progress, |meter| captures::explain_connection(input, number, &settings, meter))?;
     let analyzed = explained.map_err(error)?;
     Ok(connection_text(&analyzed).unwrap_or_default())
 }
@@ -130,15 +129,15 @@ pub fn page(
     let settings = options.settings()?;
     let request = PageRequest { order: order(sort)?, most: top, first: None, advice };
     let page = watch::run(py, progress, |meter| {
-        let page = api::explain_as_page(input, request, &settings, meter);
+        let page = captures::explain_as_page(input, request, &settings, meter);
         page.map(|page| page.to_html())
     })?;
-    page.map_err(error)
+    page.map_err(capture)
 }
 
 fn error(error: ExplainError) -> PyErr {
     match error {
-        ExplainError::Analyze(error) => capture(error),
+        ExplainError::Analysis(error) => capture(error),
         error @ ExplainError::NoConnection { .. } => wrong(error),
     }
 }

@@ -5,14 +5,12 @@ use crate::settings::{self, Options};
 use crate::table::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use recoup::partition::{
-    self as api, CapturePlan, Decision, ForeignFacts, PartitionAnalysis, PartitionView, PartitioningError, SplitFile,
-    ValueError,
+use recoup_captures::analysis::{AllConnections, AllRetransmissions, Summary, Tabular};
+use recoup_captures::partition::{
+    self as captures, CapturePlan, Decision, PartitionView, PartitioningError, SplitFile, ValueError,
 };
-use recoup_captures::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Summary};
 use recoup_support::suggest::did_you_mean;
-use recoup_table::Part;
-use recoup_trace::analyze::Settings;
+use recoup_trace::analyze::{ForeignFacts, PartitionAnalysis, Settings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -40,39 +38,12 @@ impl View {
     }
 }
 
-/// A view whose findings are rows of a table.
-trait Tabular: PartitionView + 'static {
-    fn table(analyzed: &Analyzed<Self>) -> PyResult<Table>;
-}
-
-impl Tabular for AllRetransmissions {
-    fn table(analyzed: &Analyzed<Self>) -> PyResult<Table> {
-        let columns = analysis::retransmissions_in(&analyzed.counts.files);
-        let rows = &analyzed.findings.rows;
-        Table::new(&columns, &[Part { name: "", rows }])
-    }
-}
-
-impl Tabular for AllConnections {
-    fn table(analyzed: &Analyzed<Self>) -> PyResult<Table> {
-        let rows = &analyzed.findings.rows;
-        Table::new(&analysis::connections(), &[Part { name: "", rows }])
-    }
-}
-
-impl Tabular for Summary {
-    fn table(analyzed: &Analyzed<Self>) -> PyResult<Table> {
-        let rows = std::slice::from_ref(analyzed);
-        Table::new(&analysis::summaries(), &[Part { name: "", rows }])
-    }
-}
-
 fn to_bytes<T: Serialize>(value: &T) -> PyResult<Vec<u8>> {
-    api::to_bytes(value).map_err(damaged)
+    captures::to_bytes(value).map_err(damaged)
 }
 
 fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> PyResult<T> {
-    api::from_bytes(bytes).map_err(damaged)
+    captures::from_bytes(bytes).map_err(damaged)
 }
 
 fn damaged(error: ValueError) -> PyErr {
@@ -99,9 +70,9 @@ pub fn split<'py>(
     partitions: usize,
     options: Options,
 ) -> PyResult<Split<'py>> {
-    settings::check(std::slice::from_ref(&capture))?;
+    settings::input(std::slice::from_ref(&capture), false)?;
     let settings = options.settings()?;
-    let split = py.detach(|| api::split(&capture, &folder, partitions, &settings));
+    let split = py.detach(|| captures::split(&capture, &folder, partitions, &settings));
     let split = split.map_err(error)?;
     let bytes = py.detach(|| to_bytes(&split))?;
     Ok((PyBytes::new(py, &bytes), split.failure, split.packets))
@@ -118,7 +89,7 @@ pub fn plan<'py>(py: Python<'py>, splits: Vec<Vec<u8>>, options: Options) -> PyR
     let planned = py.detach(|| {
         let files = splits.iter().map(|split| from_bytes::<SplitFile>(split));
         let files = files.collect::<PyResult<Vec<_>>>()?;
-        let plan = api::plan(&files, &settings).map_err(error)?;
+        let plan = captures::plan(&files, &settings).map_err(error)?;
         Ok::<_, PyErr>((to_bytes(&plan)?, plan))
     });
     let (bytes, plan) = planned?;
@@ -156,7 +127,7 @@ fn of_one<V: PartitionView>(
     facts: &Arc<ForeignFacts>,
     settings: &Settings,
 ) -> PyResult<Vec<u8>> {
-    let analysis = api::analyze_partition::<V>(plan, number, facts, settings);
+    let analysis = captures::analyze_partition::<V>(plan, number, facts, settings);
     to_bytes(&analysis.map_err(error)?)
 }
 
@@ -189,16 +160,16 @@ enum Outcome {
 const MEMORY_LIMIT: &str = "the connections of all partitions together exceeded the limit of memory of one analysis: \
      it would have closed some of them early, so its rows may differ";
 
-fn decide<V: Tabular>(plan: &CapturePlan, analyses: &[Vec<u8>]) -> PyResult<Outcome> {
+fn decide<V: PartitionView + Tabular>(plan: &CapturePlan, analyses: &[Vec<u8>]) -> PyResult<Outcome> {
     let analyses = analyses.iter().map(|one| from_bytes::<PartitionAnalysis<V>>(one));
     let analyses = analyses.collect::<PyResult<Vec<_>>>()?;
-    Ok(match api::settle(plan, analyses).map_err(error)? {
+    Ok(match captures::settle(plan, analyses).map_err(error)? {
         Decision::Final(found) => {
             let mut notes = found.analyzed.notes();
             if found.reached_memory_limit {
                 notes.push(MEMORY_LIMIT.into());
             }
-            Outcome::Final(V::table(&found.analyzed)?, notes)
+            Outcome::Final(Table::of(&found.analyzed)?, notes)
         }
         Decision::Again { partitions, facts, .. } => Outcome::Again(partitions, to_bytes(&facts)?),
     })

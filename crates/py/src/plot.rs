@@ -4,7 +4,7 @@ use crate::errors::{capture, wrong};
 use crate::settings::{self, Options};
 use crate::watch;
 use pyo3::prelude::*;
-use recoup::commands::plot::call::{Input, PlotError, Request, draw};
+use recoup::commands::plot::call::{PlotError, Request, draw};
 use recoup_captures::diagram::source::{Choice, Directions};
 use recoup_draw::look::{Look, Theme, Width};
 use std::path::PathBuf;
@@ -22,13 +22,11 @@ pub fn plot(
     dark: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    settings::check(&captures)?;
+    let input = settings::input(&captures, join)?;
     let settings = options.settings()?;
-    let input = match captures.as_slice() {
-        captures if join => Input::Joined(captures),
-        [one] => Input::One(one),
-        _ => return Err(wrong("plot: expected one capture, or join=True")),
-    };
+    if captures.len() > 1 && !join {
+        return Err(wrong("plot: expected one capture, or join=True"));
+    }
     let request = Request {
         input,
         choice: Choice { connection: Some(connection), directions: Directions::All, ..Choice::default() },

@@ -2,15 +2,14 @@
 
 use crate::errors::{capture, wrong};
 use pyo3::prelude::*;
+use recoup::analysis_args::{AnalysisArgs, AnalysisArgsError, parse_idle, parse_threads};
 use recoup::commands::analyze::call as analyze;
-use recoup::commands::analyze::call::Captures;
+use recoup_captures::capture::{Captures, Input};
 use recoup_captures::filter::Filter;
 use recoup_captures::time_window::parse_time;
-use recoup_support::profile::parse_profile;
-use recoup_support::quantity::parse_duration;
-use recoup_trace::analyze::{ConnectionFilter, Settings, TimeWindow};
+use recoup_trace::analyze::Settings;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The arguments that every analysis takes.
 #[derive(FromPyObject, Default)]
@@ -27,52 +26,46 @@ pub struct Options {
 impl Options {
     /// The settings, with a timeline.
     pub fn settings(&self) -> PyResult<Settings> {
-        let usual = Settings::default();
-        let filter = self.filter.as_deref().map(|text| {
-            let parsed = text.parse::<Filter>();
-            parsed.map_err(|e| wrong(format_args!("filter {text}: {e}")))
-        });
-        let time = |name: &str, text: &Option<String>| {
-            let text = text.as_deref();
-            let parsed = text.map(|text| parse_time(text).map_err(|e| wrong(format_args!("{name} {text}: {e}"))));
-            parsed.transpose()
+        let time = |name, text: &Option<String>| parsed(name, text, parse_time);
+        let args = AnalysisArgs {
+            filter: parsed("filter", &self.filter, str::parse::<Filter>)?,
+            from: time("start", &self.start)?,
+            to: time("end", &self.end)?,
+            profile: self.profile.clone(),
+            idle: match &self.idle {
+                Some(text) => parse_idle(text).map_err(|e| wrong(format_args!("idle: {e}")))?,
+                None => Settings::default().idle,
+            },
+            threads: self.threads,
         };
-        let window = TimeWindow { from: time("start", &self.start)?, to: time("end", &self.end)? };
-        if window.is_empty() {
-            return Err(wrong("no time in between: expected start before end"));
+        if let Some(threads) = self.threads {
+            parse_threads(&threads.to_string()).map_err(|e| wrong(format_args!("threads: {e}")))?;
         }
-        let profile = self.profile.as_deref().map(|text| {
-            let all = "`recoup profiles` lists what there is";
-            parse_profile(text).map_err(|e| wrong(format_args!("profile {text}: {e} ({all})")))
+        let settings = args.settings().map_err(|error| match error {
+            AnalysisArgsError::EmptyWindow(_) => wrong("no time in between: expected start before end"),
+            // Python's arguments have no dashes.
+            unknown => wrong(unknown.to_string().trim_start_matches('-')),
         });
-        let idle = self.idle.as_deref().map(|text| match parse_duration(text) {
-            Ok(idle) if idle.is_zero() => Err(wrong("idle: expected more than 0")),
-            parsed => parsed.map_err(|e| wrong(format_args!("idle: {e}"))),
-        });
-        let threads = match self.threads {
-            Some(number @ 1..=1024) => number - 1,
-            Some(_) => return Err(wrong("threads: expected a number from 1 to 1024")),
-            None => usual.threads,
-        };
-        let filter = filter.transpose()?;
-        Ok(Settings {
-            profile: profile.transpose()?,
-            idle: idle.transpose()?.unwrap_or(usual.idle),
-            threads,
-            filter: filter.map(|filter| Arc::new(filter) as Arc<dyn ConnectionFilter>),
-            window,
-            timeline: true,
-            ..usual
-        })
+        Ok(Settings { timeline: true, ..settings? })
     }
 }
 
-/// Checks that captures exist and none is a folder, before the first is read.
-pub fn check(captures: &[PathBuf]) -> PyResult<()> {
+/// An argument as its value.
+fn parsed<T, E: Display>(
+    name: &str,
+    text: &Option<String>,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> PyResult<Option<T>> {
+    let value = text.as_deref().map(|text| parse(text).map_err(|e| wrong(format_args!("{name} {text}: {e}"))));
+    value.transpose()
+}
+
+/// What is read. Checks that captures exist and none is a folder, before the first is read.
+pub fn input(captures: &[PathBuf], join: bool) -> PyResult<Input<'_>> {
     let stdin = captures.iter().find(|path| path.as_path() == Path::new("-"));
     match stdin {
         Some(_) => Err(wrong("-: expected a file, or a binary file object such as sys.stdin.buffer")),
-        None => analyze::check(captures).map_err(capture),
+        None => Input::new(captures, join).map_err(capture),
     }
 }
 

@@ -11,6 +11,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
+use recoup_captures::analysis::{Analyzed, Tabular};
 use recoup_support::suggest::did_you_mean;
 use recoup_table::{Batches, Columns, Part};
 
@@ -23,6 +24,12 @@ impl Table {
     /// A table of rows.
     pub fn new<R: 'static>(columns: &Columns<R>, parts: &[Part<'_, R>]) -> PyResult<Self> {
         columns.to_arrow(parts).map(Self).map_err(defect)
+    }
+
+    /// The findings of a capture.
+    pub fn of<V: Tabular>(analyzed: &Analyzed<V>) -> PyResult<Self> {
+        let columns = V::columns(&analyzed.counts.files);
+        Self::new(&columns, &[Part { name: "", rows: V::rows(analyzed) }])
     }
 
     fn index(&self, name: &str) -> PyResult<usize> {

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use recoup::commands::analyze::call as analyze;
 use recoup::commands::run::call as run_call;
 use recoup::commands::whatif::call as whatif;
+use recoup_captures::capture::Progress;
 use recoup_lab::stage::Stage;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -124,13 +125,21 @@ fn panic_text(panic: Option<Box<dyn Any + Send>>) -> String {
     format!("a defect of Recoup: {}", said.unwrap_or("a worker panicked"))
 }
 
-impl analyze::Progress for Meter {
+impl Progress for Meter {
     fn capture_begins(&self, name: &str, size: Option<u64>) {
         self.begins(name, "bytes", size.unwrap_or(0));
     }
 
     fn bytes_read(&self, bytes: u64) {
         self.done.store(bytes, Ordering::Relaxed);
+    }
+
+    fn rerun(&self, done: u64, all: u64) {
+        if done == 0 || self.what().1 != RERUNS {
+            let (capture, _) = self.what();
+            self.begins(&capture, RERUNS, all);
+        }
+        self.done.store(done, Ordering::Relaxed);
     }
 
     fn capture_ends(&self) {
@@ -142,16 +151,6 @@ impl analyze::Progress for Meter {
 
     fn is_stopped(&self) -> bool {
         self.is_stopped()
-    }
-}
-
-impl whatif::RerunProgress for Meter {
-    fn rerun(&self, done: u64, all: u64) {
-        if done == 0 || self.what().1 != RERUNS {
-            let (capture, _) = self.what();
-            self.begins(&capture, RERUNS, all);
-        }
-        self.done.store(done, Ordering::Relaxed);
     }
 }
 

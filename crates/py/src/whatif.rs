@@ -5,9 +5,8 @@ use crate::settings::{self, Options};
 use crate::table::Table;
 use crate::watch;
 use pyo3::prelude::*;
-use recoup::commands::whatif::call::{Input, what_if_all};
 use recoup_captures::analysis::Analyzed;
-use recoup_captures::whatif::{Alternative, Answer, Request, answer_text, predictions, results};
+use recoup_captures::whatif::{Alternative, Answer, Request, answer_text, predictions, results, what_if};
 use recoup_table::Part;
 use std::path::PathBuf;
 
@@ -72,7 +71,7 @@ pub fn whatif(
     seed: u64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Answers> {
-    settings::check(&captures)?;
+    let input = settings::input(&captures, join)?;
     let settings = options.settings()?;
     if !(2..=1000).contains(&draws) {
         return Err(wrong(format_args!("draws {draws}: expected 2 to 1000")));
@@ -83,11 +82,8 @@ pub fn whatif(
         parsed.map_err(|e| wrong(format_args!("{text}: {e} ({all})")))
     });
     let request = Request { alternatives: alternatives.collect::<PyResult<_>>()?, draws, seed };
-    let input = match join {
-        true => Input::Joined(&captures),
-        false => Input::Each(&captures),
-    };
-    let all = watch::run(py, progress, |meter| what_if_all(input, &request, &settings, meter))?;
+    let all =
+        watch::run(py, progress, |meter| input.each(meter, |capture| what_if(capture, &request, &settings, meter)))?;
     let failures = settings::failures(&all)?;
     Ok(Answers { answers: all.analyzed, failures })
 }

@@ -7,12 +7,11 @@
 //! partitions settle FOLDER                         rows as CSV, or the numbers to analyze again
 //! ```
 
-use recoup::partition::{
-    CapturePlan, Decision, ForeignFacts, PartitionAnalysis, SplitFile, analyze_partition, from_bytes, plan, settle,
-    split, to_bytes,
-};
 use recoup_captures::analysis::{AllRetransmissions, retransmissions_in};
-use recoup_trace::analyze::Settings;
+use recoup_captures::partition::{
+    CapturePlan, Decision, SplitFile, analyze_partition, from_bytes, plan, settle, split, to_bytes,
+};
+use recoup_trace::analyze::{ForeignFacts, PartitionAnalysis, Settings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::error::Error;

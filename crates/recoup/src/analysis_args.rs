@@ -1,6 +1,5 @@
-//! How a capture is analyzed, and which part of it.
+//! How a capture is analyzed, and which part of it: arguments of the command line and of the Python package.
 
-use crate::Failure;
 use recoup_captures::filter::Filter;
 use recoup_captures::time_window::{arguments, parse_time};
 use recoup_support::profile::parse_profile;
@@ -8,36 +7,53 @@ use recoup_support::quantity::parse_duration;
 use recoup_trace::analyze::{ConnectionFilter, Settings, TimeMark, TimeWindow};
 use std::sync::Arc;
 use std::time::Duration;
+use thiserror::Error;
 
 /// How a capture is analyzed, and which part of it.
 #[derive(clap::Args)]
 pub struct AnalysisArgs {
     /// Analyze only these connections: an expression of tcpdump, such as 'net 10.0.0.0/8 and port 443'
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
-    filter: Option<Filter>,
+    pub filter: Option<Filter>,
     /// Analyze only packets from this time on: a duration after the first segment, such as 5s, or a
     /// time in UTC, such as 2026-11-22T10:00:00Z
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
-    from: Option<TimeMark>,
+    pub from: Option<TimeMark>,
     /// Analyze only packets before this time
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
-    to: Option<TimeMark>,
+    pub to: Option<TimeMark>,
     /// Explain every sender by this profile, such as linux-6 or linux-3.17+tlp [default: for each
     /// sender, the profile that explains most]
     #[arg(long, value_name = "PROFILE")]
-    profile: Option<String>,
+    pub profile: Option<String>,
     /// Consider a connection over after this long without a packet
     #[arg(
         long,
         value_name = "TIME",
         default_value = "15min",
-        value_parser = idle,
+        value_parser = parse_idle,
         allow_hyphen_values = true
     )]
-    idle: Duration,
+    pub idle: Duration,
     /// Number of threads that read and analyze [default: one per core]
-    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
-    threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = parse_threads, allow_hyphen_values = true)]
+    pub threads: Option<usize>,
+}
+
+/// Why arguments do not fit. Each message is one line.
+#[derive(Debug, Error)]
+pub enum AnalysisArgsError {
+    /// The window ends before it begins.
+    #[error("{}: no time in between: expected --from before --to", arguments(.0))]
+    EmptyWindow(TimeWindow),
+    /// The profile is not known.
+    #[error("--profile {text}: {why} (`recoup profiles` lists what there is)")]
+    Profile {
+        /// The profile.
+        text: String,
+        /// Why it is not known.
+        why: String,
+    },
 }
 
 impl AnalysisArgs {
@@ -45,18 +61,15 @@ impl AnalysisArgs {
     ///
     /// # Errors
     /// An unknown profile, or a window that ends before it begins.
-    pub fn settings(&self) -> Result<Settings, Failure> {
+    pub fn settings(&self) -> Result<Settings, AnalysisArgsError> {
         let window = TimeWindow { from: self.from, to: self.to };
         if window.is_empty() {
-            let line = format!("{}: no time in between: expected --from before --to", arguments(&window));
-            return Err(Failure::Wrong(line));
+            return Err(AnalysisArgsError::EmptyWindow(window));
         }
-        let profile = self.profile.as_deref().map(|text| {
-            parse_profile(text).map_err(|e| {
-                let all = "`recoup profiles` lists what there is";
-                Failure::Wrong(format!("--profile {text}: {e} ({all})"))
-            })
-        });
+        let profile = self
+            .profile
+            .as_deref()
+            .map(|text| parse_profile(text).map_err(|why| AnalysisArgsError::Profile { text: text.into(), why }));
         let filter = self.filter.clone();
         let usual = Settings::default();
         Ok(Settings {
@@ -70,14 +83,22 @@ impl AnalysisArgs {
     }
 }
 
-fn idle(text: &str) -> Result<Duration, String> {
+/// Reads the time after which a connection is over.
+///
+/// # Errors
+/// What is no time, or 0.
+pub fn parse_idle(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
         Duration::ZERO => Err("expected more than 0".into()),
         idle => Ok(idle),
     }
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+/// Reads a number of threads.
+///
+/// # Errors
+/// What is no number from 1 to 1024.
+pub fn parse_threads(text: &str) -> Result<usize, String> {
     let number = text.parse().ok();
     let number = number.filter(|number| (1..=1024).contains(number));
     number.ok_or_else(|| "expected a number from 1 to 1024".into())

@@ -1,11 +1,13 @@
-//! The commands. Each module has the command's arguments, what it prints, and in `call` the command as a function:
-//! values in, results out, progress through a trait. The command line and the Python package call the same functions.
+//! The commands. Each module has the command's arguments and what it prints. The command as a function (values in, results
+//! out, progress through a trait) is in `call`, or for captures in `recoup_captures`. The command line and the Python
+//! package call the same functions.
 
 pub mod analyze;
+mod captures;
 pub(crate) mod drill;
 #[cfg(target_os = "linux")]
 pub(crate) mod emulate;
-pub mod explain;
+pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod paper;
 pub mod plot;
@@ -13,10 +15,10 @@ pub(crate) mod profiles;
 #[cfg(target_os = "linux")]
 pub(crate) mod receive;
 pub mod run;
-pub mod scenario;
+pub(crate) mod scenario;
 #[cfg(target_os = "linux")]
 pub(crate) mod send;
-pub mod tmix;
+pub(crate) mod tmix;
 #[cfg(target_os = "linux")]
 mod transfer;
-pub mod whatif;
+pub(crate) mod whatif;

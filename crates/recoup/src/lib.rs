@@ -1,13 +1,11 @@
 //! The command line: it parses arguments, calls the libraries and prints results. The program `recoup` and
 //! the Python package run it by [`run`].
 
-mod analysis_args;
+pub mod analysis_args;
 pub mod commands;
 pub mod console;
 pub mod interrupt;
 pub mod output;
-#[cfg(feature = "parquet")]
-pub mod partition;
 pub mod program;
 #[cfg(target_os = "linux")]
 pub mod testbeds;

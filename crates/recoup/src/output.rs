@@ -18,6 +18,16 @@ pub fn format_parser(formats: &'static [Format]) -> impl TypedValueParser<Value 
     PossibleValuesParser::new(formats.iter().map(value)).try_map(named)
 }
 
+/// The format that `--format` names, or else the ending of the output file ([`format_of_output`]).
+pub fn format_or_ending(
+    format: Option<Format>,
+    output: &Path,
+    formats: &[Format],
+    usual: Format,
+) -> Result<Format, Failure> {
+    format.map_or_else(|| format_of_output(output, formats, usual), Ok)
+}
+
 /// The format that the ending of an output file stands for; `usual` for standard output (`-`), for
 /// a name without an ending, and for a device or pipe.
 pub fn format_of_output(output: &Path, formats: &[Format], usual: Format) -> Result<Format, Failure> {

@@ -46,7 +46,15 @@ pub(crate) struct Column<R> {
 /// A column, or columns under one name.
 pub(crate) enum Node<R> {
     Column(Column<R>),
+    Interval(Interval<R>),
     Group(Group<R>),
+}
+
+/// The two ends of an interval: in JSON a pair, elsewhere two columns.
+pub(crate) struct Interval<R> {
+    /// In JSON.
+    pub name: Cow<'static, str>,
+    pub ends: [Column<R>; 2],
 }
 
 /// Columns under one name: in JSON an object of its own, elsewhere a prefix.
@@ -162,6 +170,34 @@ impl<R: 'static> Columns<R> {
         self.with(header, Cell::Time(Box::new(of)))
     }
 
+    /// Adds the 95 % interval of the real numbers of `name`, which the description calls `what`. In JSON it is the pair
+    /// `name_ci95_unit`, or `null`; elsewhere its ends are the columns `name_ci95_low_unit` and `name_ci95_high_unit`.
+    pub fn interval(
+        mut self,
+        name: &str,
+        unit: &'static str,
+        what: &str,
+        of: impl Fn(&R) -> Option<(f64, f64)> + Copy + Send + Sync + 'static,
+    ) -> Self {
+        let end = |end: &str, about: &str, cell| Column {
+            header: (
+                format!("{name}_ci95_{end}_{unit}"),
+                unit,
+                format!("{about} end of the 95 % interval of the {what}"),
+            )
+                .into(),
+            heading: None,
+            digits: 3,
+            whole: None,
+            cell,
+        };
+        let low = end("low", "lower", Cell::Real(Box::new(move |row| Some(of(row)?.0))));
+        let high = end("high", "upper", Cell::Real(Box::new(move |row| Some(of(row)?.1))));
+        let name = format!("{name}_ci95_{unit}").into();
+        self.0.push(Node::Interval(Interval { name, ends: [low, high] }));
+        self
+    }
+
     /// Changes the column added last; groups are left alone.
     fn last(mut self, change: impl FnOnce(&mut Column<R>)) -> Self {
         if let Some(Node::Column(column)) = self.0.last_mut() {
@@ -198,9 +234,16 @@ impl<R: 'static> Columns<R> {
     /// Adds the columns of a part of the row, `prefix` and an underscore before their names, also in
     /// JSON.
     pub fn prefixed<P: 'static>(self, prefix: &str, mut columns: Columns<P>, part: fn(&R) -> Option<&P>) -> Self {
+        let prefixed = |name: &mut Cow<'static, str>| *name = format!("{prefix}_{name}").into();
         for node in &mut columns.0 {
-            let (Node::Column(Column { header: Header { name, .. }, .. }) | Node::Group(Group { name, .. })) = node;
-            *name = format!("{prefix}_{name}").into();
+            match node {
+                Node::Column(Column { header: Header { name, .. }, .. }) | Node::Group(Group { name, .. }) => {
+                    prefixed(name)
+                }
+                Node::Interval(Interval { name, ends: [low, high] }) => {
+                    [name, &mut low.header.name, &mut high.header.name].into_iter().for_each(prefixed);
+                }
+            }
         }
         self.all_of(columns, part)
     }
@@ -239,7 +282,7 @@ impl<R: 'static> Columns<R> {
     pub fn behind(mut self, name: &str, columns: Self) -> Self {
         let place = self.0.iter().position(|node| match node {
             Node::Column(column) => column.header.name == name,
-            Node::Group(_) => false,
+            Node::Interval(_) | Node::Group(_) => false,
         });
         let place = place.map_or(self.0.len(), |place| place + 1);
         self.0.splice(place..place, columns.0);
@@ -284,6 +327,7 @@ fn walk<'a, R>(nodes: &'a [Node<R>], prefix: &str, joint: char, visit: &mut impl
     for node in nodes {
         match node {
             Node::Column(column) => visit(full(&column.header.name), column),
+            Node::Interval(interval) => interval.ends.iter().for_each(|end| visit(full(&end.header.name), end)),
             Node::Group(group) => walk(&group.columns, &full(&group.name), joint, visit),
         }
     }
@@ -293,13 +337,10 @@ impl<P: 'static> Node<P> {
     /// These columns for rows that have a `P` as a part.
     fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Node<R> {
         match self {
-            Self::Column(column) => Node::Column(Column {
-                header: column.header,
-                heading: column.heading,
-                digits: column.digits,
-                whole: column.whole.map(|of| cell_of_part(of, part)),
-                cell: column.cell.of_part(part),
-            }),
+            Self::Column(column) => Node::Column(column.of_part(part)),
+            Self::Interval(Interval { name, ends }) => {
+                Node::Interval(Interval { name, ends: ends.map(|end| end.of_part(part)) })
+            }
             Self::Group(group) => {
                 let is_present = group.is_present;
                 let columns = group.columns.into_iter().map(|node| node.of_part(part));
@@ -309,6 +350,18 @@ impl<P: 'static> Node<P> {
                     columns: columns.collect(),
                 })
             }
+        }
+    }
+}
+
+impl<P: 'static> Column<P> {
+    fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Column<R> {
+        Column {
+            header: self.header,
+            heading: self.heading,
+            digits: self.digits,
+            whole: self.whole.map(|of| cell_of_part(of, part)),
+            cell: self.cell.of_part(part),
         }
     }
 }

@@ -1,17 +1,11 @@
 //! Rows as JSON objects, and documents that carry their schema's name and version.
 
-use crate::{
-    Part,
-    columns::{Cell, Column, Columns, EpochSeconds, Group, Header, Node},
-};
-use serde::{
-    Serialize, Serializer,
-    ser::{Error, SerializeMap},
-};
-use serde_json::{
-    ser::{Formatter, Serializer as Json},
-    value::RawValue,
-};
+use crate::Part;
+use crate::columns::{Cell, Column, Columns, EpochSeconds, Group, Header, Interval, Node};
+use serde::ser::{Error, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::ser::{Formatter, Serializer as Json};
+use serde_json::value::RawValue;
 use std::io::{self, Write};
 
 /// The name and version of a kind of JSON document, or of a stream of JSON lines.
@@ -146,6 +140,13 @@ impl<R> Serialize for JsonRow<'_, R> {
                     Cell::Flag(of) => map.serialize_entry(name, &of(row))?,
                     Cell::Time(of) => map.serialize_entry(name, &of(row).map(EpochSeconds))?,
                 },
+                Node::Interval(Interval { name, ends }) => {
+                    let [low, high] = ends.each_ref().map(|end| match &end.cell {
+                        Cell::Real(of) => of(row),
+                        _ => None,
+                    });
+                    map.serialize_entry(name, &low.zip(high))?;
+                }
                 Node::Group(Group { name, is_present, columns }) => {
                     let nodes = columns;
                     let part = is_present(row).then_some(JsonRow { nodes, row });

@@ -30,7 +30,7 @@ pub use columns::{Columns, Field, Header};
 pub use format::Format;
 pub use json::{Layout, Schema};
 pub use row_file::{RowFile, RowFormat};
-pub use text::{Comparison, Keep, Line, Share, millis, plain_table, utc};
+pub use text::{Comparison, Keep, Line, Share, millis, plain_table, table_of_texts, utc};
 pub use value::Value;
 
 /// Rows in a group of Parquet or a batch of Arrow: a column's cells of one are in memory at once.

@@ -334,3 +334,20 @@ fn a_files_ending_names_the_form_of_its_rows() {
         assert_eq!(RowFormat::of_file(Path::new(name)), format, "{name}");
     }
 }
+
+#[test]
+fn an_interval_is_a_pair_in_json_and_two_columns_elsewhere() {
+    struct Change(Option<(f64, f64)>);
+    let changes = || Columns::new().interval("change", "ms", "change", |c: &Change| c.0);
+    let columns = Columns::<Change>::new().prefixed("all", changes(), |c| Some(c)).all_of(changes(), |c| Some(c));
+    let rows = [Change(Some((-1.5, 2.0))), Change(None)];
+    assert_eq!(
+        columns.to_csv(&rows),
+        "all_change_ci95_low_ms,all_change_ci95_high_ms,change_ci95_low_ms,change_ci95_high_ms\n-1.5,2,-1.5,2\n,,,\n"
+    );
+    assert_eq!(
+        serde_json::to_string(&columns.to_json(&rows)).unwrap(),
+        r#"[{"all_change_ci95_ms":[-1.5,2.0],"change_ci95_ms":[-1.5,2.0]},{"all_change_ci95_ms":null,"change_ci95_ms":null}]"#
+    );
+    assert_eq!(columns.fields()[1].about, "upper end of the 95 % interval of the change");
+}

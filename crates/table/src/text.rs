@@ -17,6 +17,19 @@ pub fn plain_table() -> Table {
     table
 }
 
+/// A table for reading of texts: the first `left` columns to the left, the others to the right.
+pub fn table_of_texts(header: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = plain_table();
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row.into_iter().enumerate().map(|(i, text)| match i < left {
+            true => TextCell::new(text),
+            false => TextCell::new(text).set_alignment(CellAlignment::Right),
+        }));
+    }
+    table.to_string()
+}
+
 /// Milliseconds to the microsecond, or `-`.
 pub fn millis(value: Option<f64>) -> String {
     value.map_or(UNKNOWN.into(), |v| format!("{v:.3}"))

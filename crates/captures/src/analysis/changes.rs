@@ -23,27 +23,27 @@ pub trait Continued: Collector + Default + 'static {
     /// The argument that asks for it.
     const ARGUMENT: &'static str;
 
-    /// What is saved of each thread's collector.
+    /// The saved form of each thread's collector.
     type Saved: Serialize + DeserializeOwned;
 
-    /// What is remembered of the rows given out.
+    /// Digests of the rows given out.
     type GivenOut: Serialize + DeserializeOwned + Default;
 
-    /// What a run shows.
+    /// The view that a run shows.
     type Shown: View;
 
     /// `None` for rows: those that the other state's runs have given out would have other numbers than
     /// here.
     const MERGE: Option<MergeSaved<Self::Saved>> = None;
 
-    /// What is to be saved of the findings so far. Whatever is collected later is tentative.
+    /// Saves the findings so far. Those collected later are tentative.
     /// `is_provisional`: whether the verdict on a retransmission may still be revised.
     fn save(&mut self, is_provisional: &dyn Fn(&Retransmission) -> bool) -> Self::Saved;
 
     /// Goes on from what was saved.
     fn load(saved: Self::Saved) -> Self;
 
-    /// What this run shows, of the findings of all threads.
+    /// Makes the view of this run from the findings of all threads.
     fn show(self, given_out: &mut Self::GivenOut) -> Self::Shown;
 }
 
@@ -97,7 +97,7 @@ impl Continued for Summary {
     }
 }
 
-/// What is saved of [`AllRetransmissions`].
+/// The saved form of [`AllRetransmissions`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedRetransmissions {
     /// Those whose verdicts may be revised.
@@ -130,7 +130,7 @@ impl Continued for AllRetransmissions {
     }
 }
 
-/// What is saved of [`AllConnections`].
+/// The saved form of [`AllConnections`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedConnections {
     /// Those with verdicts that may be revised, and their retransmissions with these verdicts.

@@ -9,10 +9,10 @@ use recoup_trace::read::{Counts, JoinedFile, JoinedFiles, PacketSource, ReadErro
 use std::cell::RefCell;
 use thiserror::Error;
 
-/// What a state file holds, in its order.
+/// The contents of a state file, in order.
 struct State<V: Continued> {
     analysis: SavedAnalysis,
-    /// What was saved of each thread's collector.
+    /// The saved form of each thread's collector.
     collectors: Vec<V::Saved>,
     given_out: V::GivenOut,
 }
@@ -58,7 +58,7 @@ pub enum ContinueError {
     /// Its file cannot be read or written.
     #[error(transparent)]
     File(#[from] StateError),
-    /// What it holds cannot be continued.
+    /// Its analysis cannot be continued.
     #[error("{file}: {why}")]
     Resume {
         /// The file.
@@ -69,7 +69,7 @@ pub enum ContinueError {
     /// It holds rows.
     #[error("{0}: rows of several states cannot be merged: expected states of --summary")]
     Rows(String),
-    /// What it holds is merged already.
+    /// Its totals are merged already.
     #[error("{file}: the totals contain the capture {capture} already")]
     Repeated {
         /// The file.
@@ -126,7 +126,7 @@ impl<V: Continued> Continuation<V> {
         })
     }
 
-    /// What was read so far.
+    /// Counts of everything read so far.
     pub fn counts(&self) -> Counts {
         self.analyzer.counts()
     }
@@ -161,9 +161,8 @@ impl<V: Continued> Continuation<V> {
         state: Option<StateWriter>,
     ) -> Result<(Analyzed<V::Shown>, Option<OutputFile>), FinishError> {
         let may_be_revised = self.analyzer.may_be_revised();
-        let collectors = self.analyzer.findings_mut();
-        let collectors = collectors.map(|collector| collector.save(&may_be_revised));
-        let collectors: Vec<V::Saved> = collectors.collect();
+        let collectors: Vec<V::Saved> =
+            self.analyzer.findings_mut().map(|collector| collector.save(&may_be_revised)).collect();
         let mut state = state;
         if let Some(file) = &mut state {
             file.part(self.analyzer.save())?;

@@ -1,8 +1,9 @@
-//! Notices that one capture continues another, as rotated captures do.
+//! Analyzes one capture after another, and notices that one continues another, as rotated captures do.
 
 use super::findings::{Collector, View};
 use super::summary::Vantages;
-use recoup_trace::analyze::Findings;
+use crate::capture::{Captures, Input, Progress};
+use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{Closing, Connection, Opening, Retransmission, Revision};
 use recoup_trace::timeline::Timeline;
 use recoup_units::Instant;
@@ -22,7 +23,7 @@ const LONGEST_OVERLAP: Duration = Duration::from_secs(1);
 
 /// When a capture begins and ends, and some of the connections that go on before and after it.
 #[derive(Clone, Debug, Default)]
-pub struct CaptureEnds {
+struct CaptureEnds {
     span: Option<(Instant, Instant)>,
     /// Connections that began before the capture.
     begun_before: Sample,
@@ -78,7 +79,7 @@ impl CaptureEnds {
     }
 }
 
-/// The same for both directions.
+/// A digest of the ends, equal for both directions.
 fn digest(connection: &Connection) -> u64 {
     let (src, dst) = (connection.endpoints.src, connection.endpoints.dst);
     let mut bytes = Vec::with_capacity(36);
@@ -93,7 +94,7 @@ fn digest(connection: &Connection) -> u64 {
 }
 
 /// A note if captures continue each other. Each comes with its name.
-pub fn rotation_note(captures: &[(&str, &CaptureEnds)]) -> Option<String> {
+fn rotation_note(captures: &[(&str, &CaptureEnds)]) -> Option<String> {
     let mut ordered = captures.to_vec();
     ordered.sort_by_key(|(_, ends)| ends.span);
     let pairs = ordered.windows(2);
@@ -117,13 +118,29 @@ pub fn rotation_note(captures: &[(&str, &CaptureEnds)]) -> Option<String> {
     ))
 }
 
+/// Analyzes captures. `view` makes what collects the findings.
+pub fn analyze_all<V: Collector>(
+    input: Input<'_>,
+    settings: &Settings,
+    progress: &dyn Progress,
+    view: impl Fn() -> V,
+) -> Captures<V> {
+    let with_ends = || WithEnds { view: view(), ends: CaptureEnds::default() };
+    let all = input.each(progress, |capture| capture.analyze(settings, with_ends, progress));
+    let ends = all.analyzed.iter().map(|analyzed| (&*analyzed.capture, &analyzed.findings.ends));
+    Captures {
+        rotation: rotation_note(&ends.collect::<Vec<_>>()),
+        analyzed: all.analyzed.into_iter().map(|analyzed| analyzed.map(|found| found.view)).collect(),
+        failures: all.failures,
+        begun: all.begun,
+    }
+}
+
 /// Collects findings, and where the capture begins and ends.
 #[derive(Debug, Default)]
-pub struct WithEnds<V> {
-    /// The findings.
-    pub view: V,
-    /// Where the capture begins and ends.
-    pub ends: CaptureEnds,
+struct WithEnds<V> {
+    view: V,
+    ends: CaptureEnds,
 }
 
 impl<V: Findings> Findings for WithEnds<V> {

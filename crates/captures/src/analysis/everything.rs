@@ -1,14 +1,15 @@
 //! All views of a capture, from one reading of it.
 
+use super::columns::ms;
 use super::findings::{AllRetransmissions, Analyzed, Collector, View};
 use super::packed::PackedConnections;
-use super::rows::ms;
 use super::summary::{Summary, Vantages};
 use recoup_table::Columns;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Retransmission, Revision};
 use recoup_trace::timeline::Timeline;
 use recoup_units::Instant;
+use std::mem::take;
 use std::time::Duration;
 
 /// Collects connections, retransmissions, totals and what the capture shows over time.
@@ -20,12 +21,12 @@ pub struct Everything {
     pub retransmissions: AllRetransmissions,
     /// The totals.
     pub summary: Summary,
-    /// What the capture shows over time; empty without
+    /// Segments, goodput and RTTs over time; empty without
     /// [`Settings::timeline`](recoup_trace::analyze::Settings).
     pub timeline: Timeline,
 }
 
-/// What the connections of a capture did in an interval of time.
+/// Traffic of a capture's connections in an interval of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// When it begins.
@@ -62,30 +63,24 @@ impl Everything {
 pub fn intervals() -> Columns<Interval> {
     let second = |interval: &Interval| interval.width.as_secs_f64();
     Columns::<Interval>::new()
-        .time(("time", "s", "when the interval begins: seconds since 1970"), |i| Some(i.begun))
-        .real(("width_ms", "ms", "how long the interval is"), |i| Some(ms(i.width)))
-        .integer(("segments", "segments", "segments with payload, SYN or FIN, retransmissions included"), |i| {
-            Some(i.segments)
+        .column("time", "s", "when the interval begins: seconds since 1970", |i| i.begun)
+        .column("width_ms", "ms", "how long the interval is", |i| ms(i.width))
+        .column("segments", "segments", "segments with payload, SYN or FIN, retransmissions included", |i| i.segments)
+        .column("retransmissions", "segments", "retransmitted segments", |i| i.retransmissions)
+        .column("acknowledged_bytes", "bytes", "bytes acknowledged for the first time", |i| i.acknowledged)
+        .column("goodput_mbps", "Mbit/s", "bytes acknowledged for the first time, per second", move |i| {
+            i.acknowledged as f64 * 8e-6 / second(i)
         })
-        .integer(("retransmissions", "segments", "retransmitted segments"), |i| Some(i.retransmissions))
-        .integer(("acknowledged_bytes", "bytes", "bytes acknowledged for the first time"), |i| Some(i.acknowledged))
-        .real(("goodput_mbps", "Mbit/s", "bytes acknowledged for the first time, per second"), move |i| {
-            Some(i.acknowledged as f64 * 8e-6 / second(i))
-        })
-        .real(("rtt_mean_ms", "ms", "mean round-trip time; missing without a sample"), |i| i.rtt.map(ms))
+        .column("rtt_mean_ms", "ms", "mean round-trip time; missing without a sample", |i| i.rtt.map(ms))
 }
 
 impl Analyzed<Everything> {
     /// The connections and retransmissions, the totals alone, and the intervals.
-    pub fn divide(self) -> (PackedConnections, AllRetransmissions, Analyzed<Summary>, Vec<Interval>) {
+    pub fn divide(mut self) -> (PackedConnections, AllRetransmissions, Analyzed<Summary>, Vec<Interval>) {
         let intervals = self.findings.intervals();
-        let summary = Analyzed {
-            capture: self.capture,
-            counts: self.counts,
-            interrupted: self.interrupted,
-            findings: self.findings.summary,
-        };
-        let Everything { connections, retransmissions, .. } = self.findings;
+        let connections = take(&mut self.findings.connections);
+        let retransmissions = take(&mut self.findings.retransmissions);
+        let summary = self.map(|all| all.summary);
         (connections, retransmissions, summary, intervals)
     }
 }

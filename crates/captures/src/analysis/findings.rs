@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use thiserror::Error;
 
-/// What is said of every view.
+/// Facts that every view has.
 pub trait View {
     /// The number of connections.
     fn connections(&self) -> u64;
@@ -54,7 +54,7 @@ pub struct AllRetransmissions {
     pub(super) overview: Overview,
 }
 
-/// What a view of rows says besides them.
+/// Facts of a view besides its rows.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Overview {
     pub connections: u64,
@@ -84,8 +84,7 @@ impl Overview {
 impl Findings for AllConnections {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
         self.overview.add(&connection);
-        let provisional = retransmissions.iter().filter(|row| row.provisional);
-        let provisional: Vec<Retransmission> = provisional.copied().collect();
+        let provisional: Vec<Retransmission> = retransmissions.iter().filter(|row| row.provisional).copied().collect();
         if !provisional.is_empty() {
             self.provisional.insert(connection.key(), provisional);
         }
@@ -183,8 +182,7 @@ impl View for AllRetransmissions {
 
 impl NumbersConnections for AllRetransmissions {
     fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
-        let revised = self.revisions.iter_mut();
-        let revised = revised.map(|revision| &mut revision.retransmission);
+        let revised = self.revisions.iter_mut().map(|revision| &mut revision.retransmission);
         for row in (self.rows.iter_mut()).chain(&mut self.settled).chain(revised) {
             row.connection = number(row.connection);
         }
@@ -219,6 +217,14 @@ pub struct Analyzed<V> {
     pub interrupted: bool,
     /// The findings.
     pub findings: V,
+}
+
+impl<V> Analyzed<V> {
+    /// The capture with other findings.
+    pub fn map<W>(self, of: impl FnOnce(V) -> W) -> Analyzed<W> {
+        let Self { capture, counts, interrupted, findings } = self;
+        Analyzed { capture, counts, interrupted, findings: of(findings) }
+    }
 }
 
 /// Why a capture cannot be analyzed. Each message is one line.

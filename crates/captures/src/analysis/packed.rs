@@ -47,7 +47,7 @@ impl Block {
     }
 }
 
-/// What is left of a block. A connection has some two hundred numbers, and nearly all of them take one byte.
+/// The free end of a block. A connection has some two hundred numbers, and nearly all of them take one byte.
 /// `postcard::to_slice` calls `memcpy` for each: with short connections, that takes 2 to 3 % of the instructions.
 struct Room<'a> {
     bytes: &'a mut [u8],

@@ -1,7 +1,7 @@
 //! The totals of a capture, in memory that does not grow with it.
 
+use super::columns::trigger_row;
 use super::findings::{Collector, View};
-use super::rows::trigger_row;
 use crate::study::Merge;
 use crate::study::Study;
 use recoup_recovery::Trigger;
@@ -192,8 +192,7 @@ pub(crate) fn nearest_to_senders(
 ) -> (Connection, Vec<Retransmission>) {
     let nearest = [0, 1].map(|i| connection.capture_point.is_nearest_to_sender(i));
     let sent_by_src = |r: &Retransmission| r.endpoints == connection.endpoints;
-    let own = retransmissions.iter().filter(|r| nearest[usize::from(!sent_by_src(r))]);
-    let own = own.copied().collect();
+    let own = retransmissions.iter().filter(|r| nearest[usize::from(!sent_by_src(r))]).copied().collect();
     for (direction, nearest) in connection.directions.iter_mut().zip(nearest) {
         if !nearest {
             // Its packets are in the file, but counted elsewhere.

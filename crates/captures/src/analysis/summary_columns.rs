@@ -1,7 +1,7 @@
 //! The columns of a summary: one row per capture.
 
+use super::columns::{Part, ms, rounded, tally, trigger_name, trigger_row, triggers};
 use super::findings::Analyzed;
-use super::rows::{Part, ms, rounded, tally, trigger_name, trigger_row, triggers};
 use super::summary::{LossTimes, Summary};
 use recoup_support::stats::{self, Durations};
 use recoup_table::Columns;
@@ -12,17 +12,17 @@ use recoup_trace::read::{Counts, Reason};
 pub fn summaries() -> Columns<Analyzed<Summary>> {
     Columns::<Analyzed<Summary>>::new()
         .all_of(counts(), |a| Some(&a.counts))
-        .flag(("interrupted", "", "reading was interrupted"), |a| a.interrupted)
+        .column("interrupted", "", "reading was interrupted", |a| a.interrupted)
         .all_of(summary(), |a| Some(&a.findings))
 }
 
 fn counts() -> Columns<Counts> {
     Columns::<Counts>::new()
-        .integer(("frames", "frames", "frames in the capture"), |c| Some(c.frames))
-        .integer(("packets", "packets", "TCP segments in the capture"), |c| Some(c.packets))
-        .integer(("other_traffic", "frames", "frames without TCP"), |c| Some(other_traffic(c)))
-        .integer(("left_out", "frames", "frames that may hold TCP but could not be read"), |c| Some(left_out(c)))
-        .integer(("dropped", "packets", "packets that the capturing program reports as dropped"), |c| c.dropped)
+        .column("frames", "frames", "frames in the capture", |c| c.frames)
+        .column("packets", "packets", "TCP segments in the capture", |c| c.packets)
+        .column("other_traffic", "frames", "frames without TCP", |c| other_traffic(c))
+        .column("left_out", "frames", "frames that may hold TCP but could not be read", |c| left_out(c))
+        .column("dropped", "packets", "packets that the capturing program reports as dropped", |c| c.dropped)
 }
 
 /// Frames without TCP.
@@ -41,18 +41,18 @@ fn skipped(counts: &Counts, of: impl Fn(Reason) -> bool) -> u64 {
 }
 
 fn summary() -> Columns<Summary> {
-    let columns = Columns::<Summary>::new().integer(("connections", "", "connections"), |s| Some(s.connections));
+    let columns = Columns::<Summary>::new().column("connections", "", "connections", |s| s.connections);
     let columns = retransmissions(loss_times(sent(ends(columns))));
     let columns = quantiles(columns, "handshake_rtt", |s| &s.handshake_rtt);
     quantiles(columns, "rtt", |s| &s.rtt)
-        .real(("connections_ms", "ms", "sum of the durations of all connections"), |s| Some(ms(s.duration)))
-        .real(
-            ("recovering_ms", "ms", "the part of connections_ms spent detecting losses or recovering from them"),
-            |s| Some(ms(s.recovering)),
+        .column("connections_ms", "ms", "sum of the durations of all connections", |s| ms(s.duration))
+        .column(
+            "recovering_ms",
+            "ms",
+            "the part of connections_ms spent detecting losses or recovering from them",
+            |s| ms(s.recovering),
         )
-        .integer(("recovering_connections", "", "connections with recovering_ms above zero"), |s| {
-            Some(s.recovering_connections)
-        })
+        .column("recovering_connections", "", "connections with recovering_ms above zero", |s| s.recovering_connections)
 }
 
 /// How and when connections begin and end.
@@ -60,21 +60,21 @@ fn ends(mut columns: Columns<Summary>) -> Columns<Summary> {
     for (i, opening) in [Opening::Handshake, Opening::MidConnection].into_iter().enumerate() {
         let name = opening.name();
         let about = format!("connections that begin with {name}");
-        columns = columns.integer((format!("opening_{name}"), "", about), move |s| Some(s.openings[i]));
+        columns = columns.column(format!("opening_{name}"), "", about, move |s| s.openings[i]);
     }
     for closing in Closing::ALL {
         let name = closing.name();
         let about = format!("connections that end by {name}");
-        columns = columns.integer((format!("closing_{name}"), "", about), move |s| Some(s.closings[closing as usize]));
+        columns = columns.column(format!("closing_{name}"), "", about, move |s| s.closings[closing as usize]);
     }
     columns
-        .time(("begun", "s", "when the first packet was captured: seconds since 1970"), |s| {
+        .column("begun", "s", "when the first packet was captured: seconds since 1970", |s| {
             s.span.map(|(begun, _)| begun)
         })
-        .time(("ended", "s", "when the last packet was captured: seconds since 1970"), |s| {
+        .column("ended", "s", "when the last packet was captured: seconds since 1970", |s| {
             s.span.map(|(_, ended)| ended)
         })
-        .real(("duration_ms", "ms", "from the first packet to the last"), |s| {
+        .column("duration_ms", "ms", "from the first packet to the last", |s| {
             s.span.map(|(begun, ended)| ms(ended.since(begun)))
         })
 }
@@ -82,40 +82,30 @@ fn ends(mut columns: Columns<Summary>) -> Columns<Summary> {
 /// Segments, bytes and capture points.
 fn sent(columns: Columns<Summary>) -> Columns<Summary> {
     let mut columns = columns
-        .integer(("segments", "segments", "segments with payload, SYN or FIN, retransmissions included"), |s| {
-            Some(s.segments)
-        })
-        .integer(("bytes", "bytes", "payload, retransmissions included"), |s| Some(s.bytes))
-        .integer(("doubled", "packets", "packets that the network duplicated"), |s| Some(s.duplicates))
-        .integer(("probes", "packets", "keep-alive and window probes"), |s| Some(s.probes))
-        .integer(("missing_bytes", "bytes", "payload sent but not captured"), |s| Some(s.missing));
+        .column("segments", "segments", "segments with payload, SYN or FIN, retransmissions included", |s| s.segments)
+        .column("bytes", "bytes", "payload, retransmissions included", |s| s.bytes)
+        .column("doubled", "packets", "packets that the network duplicated", |s| s.duplicates)
+        .column("probes", "packets", "keep-alive and window probes", |s| s.probes)
+        .column("missing_bytes", "bytes", "payload sent but not captured", |s| s.missing);
     columns = columns
-        .integer(
-            (
-                "capture_points",
-                "",
-                "capture points of a connection, at most; more than 1 if the file is merged",
-            ),
-            |s| Some(s.vantages.capture_points.into()),
+        .column(
+            "capture_points",
+            "",
+            "capture points of a connection, at most; more than 1 if the file is merged",
+            |s| s.vantages.capture_points,
         )
-        .integer(
-            (
-                "merged_connections",
-                "",
-                "connections captured at several points; the totals count what each end sent at the point nearest to it",
-            ),
-            |s| Some(s.vantages.merged),
+        .column(
+            "merged_connections",
+            "",
+            "connections captured at several points; the totals count what each end sent at the point nearest to it",
+            |s| s.vantages.merged,
         );
     for vantage in Vantage::ALL {
         let name = vantage.name();
         let about = format!("directions with data whose capture point is {name}, and their payload");
         columns = columns
-            .integer((format!("vantage_{name}"), "", about.clone()), move |s| {
-                Some(s.vantages.directions[vantage as usize])
-            })
-            .integer((format!("vantage_{name}_bytes"), "bytes", about), move |s| {
-                Some(s.vantages.bytes[vantage as usize])
-            });
+            .column(format!("vantage_{name}"), "", about.clone(), move |s| s.vantages.directions[vantage as usize])
+            .column(format!("vantage_{name}_bytes"), "bytes", about, move |s| s.vantages.bytes[vantage as usize]);
     }
     columns
 }
@@ -128,8 +118,8 @@ fn retransmissions(columns: Columns<Summary>) -> Columns<Summary> {
     for evidence in Evidence::ALL {
         let name = evidence.name();
         let about = format!("verdicts based on {name}");
-        columns = columns.integer((format!("evidence_{name}"), "segments", about), move |s| {
-            Some(s.evidence[evidence as usize].iter().sum())
+        columns = columns.column(format!("evidence_{name}"), "segments", about, move |s| {
+            s.evidence[evidence as usize].iter().sum::<u64>()
         });
     }
     columns
@@ -159,7 +149,7 @@ fn quantiles(
     for (part, value) in PARTS {
         let of = of.clone();
         let about = format!("{name}: {part}");
-        columns = columns.real((format!("{name}_{part}_ms"), "ms", about), move |s| {
+        columns = columns.column(format!("{name}_{part}_ms"), "ms", about, move |s| {
             of(s).summary().as_ref().map(value).map(rounded)
         });
     }

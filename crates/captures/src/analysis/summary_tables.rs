@@ -1,7 +1,7 @@
 //! A summary as text tables.
 
+use super::columns::{ms, trigger_name, trigger_row, triggers};
 use super::findings::Analyzed;
-use super::rows::{ms, trigger_name, trigger_row, triggers};
 use super::summary::Summary;
 use super::summary_columns::{left_out, other_traffic};
 use super::tables::{either, millis, number, right, seconds};
@@ -197,8 +197,7 @@ fn rtts(s: &Summary) -> Option<Table> {
     table.set_header(["", "count", "min", "p50", "p90", "p99", "max", "mean"]);
     for (name, times) in [("handshakes", &s.handshake_rtt), ("senders' medians", &s.rtt)] {
         if let Some(of) = times.summary() {
-            let values = [of.min, of.p50, of.p90, of.p99, of.max, of.mean];
-            let values = values.map(|value| number(digits(Some(value))));
+            let values = [of.min, of.p50, of.p90, of.p99, of.max, of.mean].map(|value| number(digits(Some(value))));
             let name = [Cell::new(name), number(times.count())];
             table.add_row(name.into_iter().chain(values));
         }

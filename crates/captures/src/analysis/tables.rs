@@ -1,9 +1,9 @@
 //! Retransmissions and connections as text tables. `summary_tables` has those of the summary.
 
 use super::changes::Changes;
+use super::columns::ms;
 use super::findings::{AllConnections, AllRetransmissions, Analyzed, Overview};
 use super::given_out::{Change, Record, Row};
-use super::rows::ms;
 use crate::study::Sender;
 use comfy_table::{Cell, CellAlignment, Table};
 use recoup_table::{plain_table, utc};
@@ -152,8 +152,7 @@ fn connection_lines<'a>(lines: impl Iterator<Item = TableLine<'a, Connection>>, 
     for ((id, point), row, change) in lines {
         count += 1;
         let point = merged.then(|| point.to_string());
-        let more = [point, change.map(|c| c.name().into())];
-        let more = more.into_iter().flatten();
+        let more = [point, change.map(|c| c.name().into())].into_iter().flatten();
         let Some(c) = row else {
             table.add_row(blank::<10>(id.to_string()).into_iter().chain(more));
             continue;

@@ -149,7 +149,7 @@ fn csv<R: 'static>(columns: &Columns<R>, captures: &[Part<'_, R>]) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn json<V: Document>(captures: &[Analyzed<V>]) -> (String, Value) {
+fn json<V: Tabular>(captures: &[Analyzed<V>]) -> (String, Value) {
     let mut out = Vec::new();
     write_json(captures, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -559,9 +559,9 @@ fn totals_of_a_merged_file_count_each_direction_at_its_sender() {
     let notes = found.notes();
     let note = "the capture holds 1 connection at 2 capture points, 25.0 ms apart";
     assert!(notes.iter().any(|line| line.starts_with(note)), "{notes:?}");
-    assert!(retransmission_table(&found).contains("| point |"));
+    assert!(AllRetransmissions::text(&found).contains("| point |"));
     found.findings = AllRetransmissions::default();
-    assert!(!retransmission_table(&found).contains("point"));
+    assert!(!AllRetransmissions::text(&found).contains("point"));
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Diagrams of packet captures.
 //!
 //! ```text
-//! PacketSource ─► analysis::run ─► OneConnection ─► packets of the connection ─► panels
-//!                                                     (a second reading)
+//! Capture ─► analysis ─► OneConnection ─► packets of the connection ─► panels
+//!                                          (a second reading)
 //! ```
 //!
 //! The analysis finds the connection, its retransmissions, and the trigger and verdict of each. A second
-//! reading finds its packets. Of a stream, which can be read only once, a limited number of packets is
-//! kept for the second reading.
+//! reading finds its packets.
 //!
 //! Time 0 is the connection's first packet. Without the sender's SYN, sequence numbers count from the
 //! lowest in its data or in its peer's ACKs. Without both SYNs the window scale is unknown (RFC 7323
@@ -20,55 +19,39 @@ mod list;
 use explained::draw_and;
 pub use explained::draw_connections;
 
-use super::source::{Choice, Directions, Reading, Source, SourceError};
-use crate::analysis::{self, Analyzed, ConnectionRow, OneConnection};
-use crate::reread::{self, Also, kept_note, read_once};
-use recoup_trace::read::{Counts, PacketSource, ReadError};
+use super::source::{Choice, Directions, Source, SourceError};
+use crate::analysis::{Analyzed, ConnectionRow, OneConnection};
+use crate::capture::{Again, Capture, Progress};
+use crate::reread::Also;
+use recoup_trace::analyze::Settings;
+use recoup_trace::read::ReadError;
 
-/// What is done with the packets kept of a stream.
+/// Use of the packets that are kept of a stream, in notes.
 pub(crate) const DRAWN: &str = "are drawn";
 
-/// Draws a connection of a capture, with its findings. `capture` is the user's name for it. `first` is
-/// read, and then what `again` opens.
+/// Draws a connection of a capture, with its findings.
 ///
 /// # Errors
 /// When the capture cannot be read, or when `choice` does not fit it.
-pub fn draw<S: PacketSource, T: PacketSource>(
-    capture: &str,
-    first: S,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+pub fn draw(
+    capture: Capture<'_>,
     choice: &Choice,
-    reading: &Reading<'_>,
+    settings: &Settings,
+    progress: &dyn Progress,
 ) -> Result<Source, SourceError> {
-    let go_on = |source: &S| (reading.go_on)(source.taken());
     let collector = || OneConnection::of(choice.connection);
-    let analyzed = analysis::run(capture, first, reading.settings, collector, go_on)?;
+    let (analyzed, again) = capture.analyze_first(settings, collector, progress)?;
     let mut notes = analyzed.notes();
     let Some(row) = analyzed.findings.row() else {
-        return Err(refuse(capture, &analyzed, choice, notes));
+        return Err(refuse(&analyzed, choice, notes));
     };
     let rows = std::slice::from_ref(row);
-    let (mut drawn, interrupted) = draw_again(&analyzed, again, rows, choice.directions, usize::MAX, reading, None)?;
+    let (mut drawn, interrupted) = draw_again(&analyzed, &again, rows, choice.directions, usize::MAX, progress, None)?;
     notes.extend(interrupted);
     let mut source = drawn.pop().unwrap_or_default();
     notes.append(&mut source.notes);
+    notes.extend(again.kept_note(DRAWN));
     Ok(Source { notes, ..source })
-}
-
-/// The same of a stream, which is read once.
-///
-/// # Errors
-/// Those of [`draw`].
-pub fn draw_stream<S: PacketSource>(
-    capture: &str,
-    source: S,
-    choice: &Choice,
-    reading: &Reading<'_>,
-) -> Result<Source, SourceError> {
-    let (mut source, kept) = read_once(source, |first, again| draw(capture, first, again, choice, reading))?;
-    let note = kept.map(|kept| kept_note(kept, DRAWN));
-    source.notes.extend(note);
-    Ok(source)
 }
 
 /// Draws these connections of a capture that was analyzed, from a second reading of it, in which `also`
@@ -76,24 +59,24 @@ pub fn draw_stream<S: PacketSource>(
 ///
 /// # Errors
 /// If the capture cannot be opened again.
-pub(crate) fn draw_again<V, T: PacketSource>(
+pub(crate) fn draw_again<V>(
     analyzed: &Analyzed<V>,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    again: &Again<'_>,
     rows: &[ConnectionRow],
     directions: Directions,
     most_packets: usize,
-    reading: &Reading<'_>,
+    progress: &dyn Progress,
     also: Option<Also<'_>>,
 ) -> Result<(Vec<Source>, Option<String>), ReadError> {
-    let draw =
-        |second, go_on: &mut dyn FnMut(&T) -> bool| draw_and(second, rows, directions, most_packets, also, go_on);
-    let (drawn, stopped) = reread::read_again(analyzed, again, reading.go_on, draw)?;
+    let (drawn, stopped) = again.read(analyzed, &|bytes| progress.reads(bytes), |second, go_on| {
+        draw_and(second, rows, directions, most_packets, also, go_on)
+    })?;
     let note = stopped.then(|| "interrupted: not everything is drawn".into());
     Ok((drawn, note))
 }
 
 /// Why no connection was chosen.
-fn refuse(capture: &str, analyzed: &Analyzed<OneConnection>, choice: &Choice, notes: Vec<String>) -> SourceError {
+fn refuse(analyzed: &Analyzed<OneConnection>, choice: &Choice, notes: Vec<String>) -> SourceError {
     let found = &analyzed.findings;
     let existing = found.existing(&analyzed.counts);
     let (mut list, connections) = (vec![], found.numbers());
@@ -105,7 +88,7 @@ fn refuse(capture: &str, analyzed: &Analyzed<OneConnection>, choice: &Choice, no
             format!("there are {connections} connections: choose one with --connection")
         }
     };
-    let file = capture.into();
+    let file = analyzed.capture.clone();
     SourceError::Choice { file, why, list, notes }
 }
 

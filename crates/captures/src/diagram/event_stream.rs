@@ -137,8 +137,7 @@ impl EventStream<'_> {
     }
 
     fn flow_of(&mut self, profile: String) -> &mut ProfileFlow {
-        let place = self.found.iter().position(|flow| flow.profile == profile);
-        let place = place.unwrap_or_else(|| {
+        let place = self.found.iter().position(|flow| flow.profile == profile).unwrap_or_else(|| {
             self.found.push(ProfileFlow { profile, hosts: Default::default() });
             self.found.len() - 1
         });
@@ -294,8 +293,7 @@ fn packet_arrived(host: &mut MarkRecorder, at: Instant, line: &EventLine) {
         may_be_duplicate: line.len.unwrap_or(0) == 0 && !flags.contains(['S', 'F', 'R']),
         window: None,
     };
-    let blocks = line.sack.iter();
-    let blocks = blocks.map(|&[start, end]| Span::new(Offset(start), Offset(end)));
+    let blocks = line.sack.iter().map(|&[start, end]| Span::new(Offset(start), Offset(end)));
     host.ack_arrived(at, arrival, blocks);
 }
 

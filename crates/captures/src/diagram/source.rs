@@ -3,6 +3,7 @@
 
 use super::{capture, event_stream};
 use crate::analysis::AnalysisError;
+use crate::capture::{Capture, Progress, Unwatched};
 use recoup_draw::sequence::{Diagram, Panel, SequenceScale};
 use recoup_support::suggest::did_you_mean;
 use recoup_trace::analyze::Settings;
@@ -39,16 +40,6 @@ pub enum Directions {
     Both,
     /// This one.
     Only(Direction),
-}
-
-/// How captures are read.
-#[derive(Clone, Copy)]
-pub struct Reading<'a> {
-    /// The settings of the analysis.
-    pub settings: &'a Settings,
-    /// Called every few thousand packets with the number of bytes read so far. Reading stops when it
-    /// returns `false`, and what was read is drawn.
-    pub go_on: &'a (dyn Fn(u64) -> bool + Sync),
 }
 
 /// The panels read from a file.
@@ -90,7 +81,7 @@ pub enum SourceError {
     Unknown {
         /// The file's name.
         file: String,
-        /// What was found instead.
+        /// Description of its first bytes.
         found: &'static str,
     },
     /// The file is compressed in a format that is not read.
@@ -106,7 +97,7 @@ pub enum SourceError {
         file: String,
         /// The number of the line, from 1.
         line: u64,
-        /// What is wrong, and what was expected.
+        /// The error, and the expected form.
         why: String,
     },
     /// The capture cannot be read.
@@ -120,7 +111,7 @@ pub enum SourceError {
     Choice {
         /// The file's name.
         file: String,
-        /// What the file has.
+        /// The profiles, flows or connections of the file.
         why: String,
         /// The choices, one per line, if there are more than fit into `why`.
         list: Vec<String>,
@@ -192,11 +183,10 @@ impl Kind {
 /// When the file cannot be read or is invalid, or when `choice` does not fit it.
 pub fn read(file: &str, input: impl Read + Send, choice: &Choice) -> Result<Source, SourceError> {
     let settings = Settings { threads: 0, ..Settings::default() };
-    let reading = Reading { settings: &settings, go_on: &|_| true };
-    read_with(file, input, choice, &reading)
+    read_with(file, input, choice, &settings, &Unwatched)
 }
 
-/// The same with these settings, as long as it goes on.
+/// Reads the panels with these settings, as long as `progress` is not stopped.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -204,13 +194,14 @@ pub fn read_with(
     file: &str,
     input: impl Read + Send,
     choice: &Choice,
-    reading: &Reading<'_>,
+    settings: &Settings,
+    progress: &dyn Progress,
 ) -> Result<Source, SourceError> {
     let (kind, input) = Kind::sniff(file, input)?;
     choice.check(file, kind)?;
     match kind {
         Kind::Events => event_stream::read(file, BufReader::new(input), choice),
-        Kind::Capture => capture::draw_stream(file, Reader::new(file, input)?, choice, reading),
+        Kind::Capture => capture::draw(Capture::stream(file, Reader::new(file, input)?), choice, settings, progress),
     }
 }
 

@@ -1,9 +1,10 @@
 use super::*;
-use crate::capture::{Capture, CapturePaths};
-use crate::events::EventWriter;
-use crate::run::run_observed;
-use crate::scenario::Scenario;
 use recoup_draw::sequence::{Mark, MarkKind};
+use recoup_lab::diagram::Watch;
+use recoup_lab::events::EventWriter;
+use recoup_lab::pcap::{Capture, CapturePaths};
+use recoup_lab::run::run_observed;
+use recoup_lab::scenario::Scenario;
 use recoup_recovery::Trigger;
 use recoup_tcp::flow::Host;
 use recoup_units::Instant;

@@ -1,11 +1,11 @@
-//! What would have helped: the mechanisms that make connections end sooner, ranked.
+//! Advice: the mechanisms that would have made connections end sooner, ranked.
 //!
 //! Connections that retransmitted or lost time are run again under other mechanisms ([`crate::whatif`]).
 //! To bound the cost on large captures, at most [`MOST_CONNECTIONS`] are, of at most [`MOST_PACKETS`]
 //! packets each, with [`DRAWS`] draws.
 
-use super::words::{count, grouped, millis, percent};
 use crate::whatif::{Answer, Candidates, Changes, Request, Sample, benefit};
+use crate::wording::{count, grouped, millis, percent};
 use recoup_recovery::profile::{BASES, Mechanism};
 
 /// Connections that are run again. Of more, a random sample is.
@@ -20,14 +20,14 @@ const DRAWS: u32 = 5;
 /// Mechanisms that an advice names.
 const MOST_NAMED: usize = 3;
 
-/// What would have helped.
+/// The mechanisms that would have helped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
     /// Which connections were run again, in a sentence.
     pub basis: String,
     /// That nothing would have helped, in a sentence; empty if something would.
     pub nothing: String,
-    /// What would have, the most helpful first.
+    /// The mechanisms that would have helped, the most helpful first.
     pub ranked: Vec<AdviceLine>,
 }
 
@@ -40,7 +40,7 @@ pub struct AdviceLine {
     pub gain_ms: f64,
     /// The 95 % interval of the gain, in ms.
     pub interval_ms: Option<(f64, f64)>,
-    /// What it is, how much it helps, and what it costs.
+    /// Its description, benefit and cost.
     pub text: String,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn candidates() -> Candidates {
     Candidates::new(Sample { most: MOST_CONNECTIONS, only_troubled: true, most_packets: MOST_PACKETS })
 }
 
-/// What is asked of them.
+/// The request for their reruns.
 pub(super) fn request() -> Request {
     Request { alternatives: Vec::new(), draws: DRAWS, seed: 1 }
 }
@@ -73,8 +73,7 @@ impl Advice {
         let mut ranked: Vec<AdviceLine> = lines.collect();
         ranked.sort_by(|a, b| b.gain_ms.total_cmp(&a.gain_ms));
         ranked.truncate(MOST_NAMED);
-        let tried = answer.results.iter().map(|r| &*r.mechanism);
-        let tried: Vec<&str> = tried.collect();
+        let tried: Vec<&str> = answer.results.iter().map(|r| &*r.mechanism).collect();
         let nothing = match ranked.is_empty() {
             true => format!("None of {} would certainly have made them end sooner on average.", tried.join(", ")),
             false => String::new(),
@@ -102,7 +101,7 @@ fn basis(answer: &Answer) -> String {
     text + ":"
 }
 
-/// What a mechanism is, how much it helps, and what it costs.
+/// A mechanism's description, benefit and cost.
 fn text(mechanism: &str, changes: &Changes) -> String {
     let share = |n| percent(n as f64, changes.connections as f64);
     let mut costs = vec![format!("{} of connections end sooner", share(changes.better))];
@@ -118,7 +117,7 @@ fn text(mechanism: &str, changes: &Changes) -> String {
     format!("{about}{}; {}.", benefit(changes), costs.join(", "))
 }
 
-/// What a profile or a single mechanism is, without its sources.
+/// The description of a profile or a single mechanism, without its sources.
 fn about(name: &str) -> Option<String> {
     let about = match name.strip_prefix('+') {
         Some(name) => {

@@ -76,7 +76,7 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
     })
 }
 
-/// What would have helped.
+/// The advice.
 fn advice(advice: &Advice) -> Value {
     let ranked = advice.ranked.iter().map(|line| {
         json!({
@@ -134,8 +134,8 @@ fn recovering(facts: &Facts) -> Vec<Value> {
 fn connection(ranked: &Ranked) -> Value {
     let connection = &ranked.connection;
     let ends = &connection.endpoints;
-    let sides = [(ends.src, 0), (ends.dst, 1)];
-    let sides = sides.map(|(sender, side)| self::side(&sender.to_string(), &connection.directions[side]));
+    let sides = [(ends.src, 0), (ends.dst, 1)]
+        .map(|(sender, side)| self::side(&sender.to_string(), &connection.directions[side]));
     json!({
         "connection": connection.id,
         "capture_point": connection.capture_point.number,

@@ -1,4 +1,4 @@
-//! What an explanation is made of: sums over all connections, in memory that does not grow with the
+//! The facts of an explanation: sums over all connections, in memory that does not grow with the
 //! capture, and the connections that lost most.
 
 use super::advice::{self, Advice};
@@ -20,8 +20,8 @@ use std::time::Duration;
 /// A state or cause that takes up less than this share of a connection is not counted for it.
 const NOTICEABLE: f64 = 0.01;
 
-/// What a capture's connections add up to.
-#[derive(Debug)]
+/// Sums over a capture's connections.
+#[derive(Debug, Default)]
 pub struct Facts {
     /// Connections.
     pub connections: u64,
@@ -45,7 +45,7 @@ pub struct Facts {
     pub lost: LostTime,
     /// Connections that lost time.
     pub losers: u64,
-    /// What is known of each cause.
+    /// Facts about each cause.
     pub causes: [CauseFacts; Cause::ALL.len()],
     /// Time in recovery by the trigger and the verdict of each episode's first retransmission. The last
     /// trigger stands for unknown ones.
@@ -58,19 +58,19 @@ pub struct Facts {
     pub rtt: Durations,
     /// The 99th percentile of each of those directions' round-trip times.
     pub long_rtt: Durations,
-    /// What the capture shows over time. Without [`Settings::timeline`](recoup_trace::analyze::Settings) it
+    /// Segments, goodput and RTTs over time. Without [`Settings::timeline`](recoup_trace::analyze::Settings) it
     /// has the retransmissions alone.
     pub timeline: Timeline,
     /// The connections that come first by the order asked for.
     pub worst: Worst,
-    /// What would have helped, once connections were run again.
+    /// The advice, once connections were run again.
     pub advice: Option<Advice>,
     /// The connections that an advice rests on, if there is to be one.
     candidates: Option<Candidates>,
     held: HeldConnections,
 }
 
-/// What is known of the occurrences of a cause.
+/// Facts about the occurrences of a cause.
 #[derive(Clone, Debug, Default)]
 pub struct CauseFacts {
     /// Connections it occurred in.
@@ -148,30 +148,7 @@ pub fn lost_by(connection: &Connection) -> LostTime {
 impl Facts {
     /// Keeps the first `most` connections by this order.
     pub fn new(order: SortBy, most: usize) -> Self {
-        Self {
-            connections: 0,
-            span: None,
-            segments: 0,
-            bytes: 0,
-            captured_at: Default::default(),
-            vantages: Vantages::default(),
-            connection_time: Duration::ZERO,
-            time: TimeByState::default(),
-            connections_in_state: Default::default(),
-            lost: LostTime::default(),
-            losers: 0,
-            causes: Default::default(),
-            recovering: Default::default(),
-            retransmissions: Tally::default(),
-            fast_recoveries: (0, 0),
-            rtt: Durations::default(),
-            long_rtt: Durations::default(),
-            timeline: Timeline::default(),
-            worst: Worst::new(order, most),
-            advice: None,
-            candidates: None,
-            held: HeldConnections::default(),
-        }
+        Self { worst: Worst::new(order, most), ..Self::default() }
     }
 
     /// Puts the connection of this number before all others.

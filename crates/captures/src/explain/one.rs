@@ -3,8 +3,8 @@
 use super::facts::lost_by;
 use super::report::{episode, state_title};
 use super::text::{most_lines, wrap};
-use super::words::{bytes, count, duration, list, percent_of};
 use crate::analysis::{Analyzed, OneConnection};
+use crate::wording::{bytes, count, duration, list, percent_of};
 use recoup_trace::finding::{
     Cause, Closing, Connection, Direction, Opening, Retransmission, SenderState, Vantage, Verdict,
 };
@@ -71,7 +71,7 @@ fn heading(connection: &Connection) -> String {
     )
 }
 
-/// What one end sent, and where its time went.
+/// The data of one end, and where its time went.
 fn side_text(sender: SocketAddr, side: &Direction) -> String {
     if side.absent {
         return format!("{sender}: not captured.");
@@ -80,11 +80,13 @@ fn side_text(sender: SocketAddr, side: &Direction) -> String {
     let mut states: Vec<(SenderState, Duration)> = SenderState::ALL.map(|state| (state, side.time.of(state))).into();
     states.retain(|(_, time)| !time.is_zero());
     states.sort_by_key(|(_, time)| Reverse(*time));
-    let shares = states.iter().map(|(state, time)| {
-        let name = state_title(*state);
-        format!("{name} {} ({})", duration(*time), percent_of(*time, all))
-    });
-    let shares: Vec<String> = shares.collect();
+    let shares: Vec<String> = states
+        .iter()
+        .map(|(state, time)| {
+            let name = state_title(*state);
+            format!("{name} {} ({})", duration(*time), percent_of(*time, all))
+        })
+        .collect();
     let captured = match side.vantage {
         Vantage::Sender => "captured at the sender",
         Vantage::Between => "captured on the path",

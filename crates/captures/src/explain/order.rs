@@ -114,7 +114,7 @@ impl Ranked {
 }
 
 /// The connections that come first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Worst {
     order: SortBy,
     most: usize,
@@ -133,7 +133,7 @@ pub const DRAWN: usize = 20;
 impl Worst {
     /// Keeps `most` connections.
     pub(super) fn new(order: SortBy, most: usize) -> Self {
-        Self { order, most, asked_for: None, kept: Vec::new(), rows: 0, added: 0 }
+        Self { order, most, ..Self::default() }
     }
 
     pub(super) fn add(&mut self, connection: Connection, rows: &[Retransmission]) {

@@ -4,8 +4,8 @@ use super::advice::Advice;
 use super::facts::{Facts, lost_by, main_direction};
 use super::order::{Ranked, SortBy};
 use super::report::{Report, cause_title, costly, display_name, most_costly, state_title};
-use super::words::{bytes, count, duration, percent_of};
 use crate::analysis::Analyzed;
+use crate::wording::{bytes, capitalized, count, duration, percent_of};
 use recoup_draw::page::{
     Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Row, Section,
     Series, Table,
@@ -24,7 +24,7 @@ const MOST_POINTS: usize = 200;
 pub struct Drawn {
     /// The diagrams of the directions that sent data.
     pub directions: Vec<Direction>,
-    /// What they lack, as sentences.
+    /// Notes on packets that they lack.
     pub notes: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ fn sections(report: &Report) -> Vec<Section> {
     sections
 }
 
-/// What would have helped.
+/// The section with the advice.
 fn advice(advice: &Advice) -> Section {
     let nothing = Some(&advice.nothing).filter(|text| !text.is_empty());
     let ranked = advice.ranked.iter().map(|line| recoup_draw::page::Ranked {
@@ -100,8 +100,7 @@ fn advice(advice: &Advice) -> Section {
 
 fn breakdowns(facts: &Facts) -> Vec<Breakdown> {
     let lost = facts.lost.total();
-    let causes = costly(&facts.lost);
-    let causes = causes.into_iter().enumerate().map(|(colour, cause)| {
+    let causes = costly(&facts.lost).into_iter().enumerate().map(|(colour, cause)| {
         let of = facts.lost.of(cause);
         Part {
             name: cause_title(cause).into(),
@@ -172,15 +171,18 @@ fn charts(timeline: &Timeline, begun: Instant) -> Vec<Chart> {
     ]
 }
 
-/// What a cell shows of a connection, in a capture that begins then.
-type CellOf = fn(&Ranked, Instant) -> Cell;
+/// Reads a cell off a connection of a capture that begins at this time.
+type CellOf = Box<dyn Fn(&Ranked, Instant) -> Cell>;
 
-/// A column and what its cell is.
-type TableColumn = (Column, CellOf);
-
-fn column(heading: &str, about: &str, kind: ColumnKind, importance: Importance, cell: CellOf) -> TableColumn {
+fn column(
+    heading: &str,
+    about: &str,
+    kind: ColumnKind,
+    importance: Importance,
+    cell: impl Fn(&Ranked, Instant) -> Cell + 'static,
+) -> (Column, CellOf) {
     let column = Column { heading: heading.into(), about: about.into(), kind, importance };
-    (column, cell)
+    (column, Box::new(cell))
 }
 
 /// The direction that carries more data.
@@ -200,7 +202,7 @@ fn both(ranked: &Ranked, of: fn(&finding::Direction) -> u64) -> Cell {
     number(ranked.connection.directions.iter().map(of).sum())
 }
 
-fn columns() -> Vec<TableColumn> {
+fn columns() -> Vec<(Column, CellOf)> {
     use ColumnKind as Kind;
     use Importance::{High, Low, Medium};
     let mut columns = vec![
@@ -249,40 +251,11 @@ fn columns() -> Vec<TableColumn> {
             shown.map(|rtt| rtt.p50.as_secs_f64()).into()
         }),
     ];
-    columns.extend(STATES.iter().map(|(state, cell)| {
-        column(
-            capital(state_title(*state)).as_str(),
-            "Time of the main sender in this state",
-            Kind::Seconds,
-            Low,
-            *cell,
-        )
+    columns.extend(SenderState::ALL.map(|state| {
+        let about = "Time of the main sender in this state";
+        column(&capitalized(state_title(state)), about, Kind::Seconds, Low, move |r, _| seconds(main(r).time.of(state)))
     }));
     columns
-}
-
-/// The states of a sender, with the cell of each.
-const STATES: [(SenderState, CellOf); SenderState::ALL.len()] = {
-    macro_rules! state {
-        ($state:ident) => {
-            (SenderState::$state, |r, _| seconds(main(r).time.of(SenderState::$state)))
-        };
-    }
-    [
-        state!(Connecting),
-        state!(Recovering),
-        state!(ZeroWindow),
-        state!(ReceiverWindow),
-        state!(SenderBuffer),
-        state!(Network),
-        state!(Application),
-        state!(Closing),
-        state!(Unknown),
-    ]
-};
-
-fn capital(text: &str) -> String {
-    super::words::capitalized(text)
 }
 
 fn table(facts: &Facts, begun: Instant, order: SortBy) -> Table {
@@ -343,15 +316,17 @@ fn connection(file: &str, ranked: &Ranked, drawn: Drawn) -> Connection {
     }
 }
 
-/// What one end sent, and where its time went.
+/// The data of one end, and where its time went.
 fn side_facts(side: &finding::Direction) -> String {
     let all = side.time.total();
-    let states = SenderState::ALL.into_iter().filter(|state| !side.time.of(*state).is_zero());
-    let states = states.map(|state| {
-        let time = side.time.of(state);
-        format!("{} {} ({})", state_title(state), duration(time), percent_of(time, all))
-    });
-    let states: Vec<String> = states.collect();
+    let states: Vec<String> = SenderState::ALL
+        .into_iter()
+        .filter(|state| !side.time.of(*state).is_zero())
+        .map(|state| {
+            let time = side.time.of(state);
+            format!("{} {} ({})", state_title(state), duration(time), percent_of(time, all))
+        })
+        .collect();
     format!(
         "sent {} with {}; {}",
         bytes(side.bytes),

@@ -7,8 +7,8 @@ mod limits;
 use super::advice::Advice;
 use super::facts::{CapturedAt, Facts, lost_by};
 use super::order::Ranked;
-use super::words::{bytes, capitalized, count, duration, list, percent_of};
 use crate::analysis::Analyzed;
+use crate::wording::{bytes, capitalized, count, duration, list, percent_of};
 pub use causes::CauseLine;
 pub(crate) use causes::cause_title;
 pub(super) use causes::{costly, episode, most_costly, occurrences};
@@ -18,15 +18,15 @@ pub(super) use limits::state_title;
 /// A capture explained in sentences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// What the capture is: its duration, connections, bytes and capture point.
+    /// The capture's duration, connections, bytes and capture point.
     pub heading: String,
     /// How much time was lost, in one sentence.
     pub finding: String,
     /// Whether no time was lost, and nothing but the network and the applications set the pace.
     pub no_trouble: bool,
-    /// What made connections lose time, the most expensive first.
+    /// The causes of lost time, the most expensive first.
     pub causes: Vec<CauseLine>,
-    /// What would have helped, if connections were run again.
+    /// The advice, if connections were run again.
     pub advice: Option<Advice>,
     /// How the time of the connections was spent.
     pub time: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Report {
     pub compared: Vec<Comparison>,
     /// The connections that come first.
     pub connections: Vec<ConnectionLine>,
-    /// What the capture does not show, and why.
+    /// Limits of the capture, and why.
     pub not_known: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl Report {
     }
 }
 
-/// What the capture is.
+/// The capture's duration, connections, bytes and capture point.
 fn heading(analyzed: &Analyzed<Facts>) -> String {
     let facts = &analyzed.findings;
     let name = display_name(&analyzed.capture);

@@ -1,7 +1,7 @@
 //! An explanation as text for a terminal: 40 lines at most.
 
 use super::report::{CauseLine, Report};
-use super::words::duration;
+use crate::wording::duration;
 use std::fmt::Write;
 
 /// The longest explanation, in lines.
@@ -59,7 +59,7 @@ pub fn explanation_text(report: &Report, command: &str) -> String {
     text
 }
 
-/// What would have helped, with the gain of each mechanism.
+/// The advice, with the gain of each mechanism.
 fn advice_lines(report: &Report) -> Vec<String> {
     let Some(advice) = &report.advice else {
         return Vec::new();
@@ -76,7 +76,7 @@ fn advice_lines(report: &Report) -> Vec<String> {
     lines
 }
 
-/// What a capture without trouble says after its heading.
+/// The text of a capture without trouble, after its heading.
 fn untroubled(report: &Report) -> String {
     let mut text = report.finding.clone();
     for sentence in &report.time {
@@ -90,8 +90,7 @@ fn other_causes(causes: &[CauseLine]) -> Vec<String> {
     if causes.is_empty() {
         return Vec::new();
     }
-    let named = causes.iter().map(|cause| format!("{} {}", cause.name, duration(cause.lost)));
-    let named: Vec<String> = named.collect();
+    let named: Vec<String> = causes.iter().map(|cause| format!("{} {}", cause.name, duration(cause.lost))).collect();
     wrap(&format!("     Also: {}.", named.join("; ")), 11)
 }
 

@@ -1,6 +1,6 @@
 //! Parses filters: recursive descent over words, each with its position.
 
-use super::words::{Shown, UNSUPPORTED, WORDS, Word, decimal, dotted, is_known, is_value, ones, port, range, words};
+use super::tokens::{Shown, UNSUPPORTED, WORDS, Word, decimal, dotted, is_known, is_value, ones, port, range, words};
 use super::{Chain, Filter, Joint, Net, Operand, Side, Term, Test};
 use recoup_support::suggest::did_you_mean;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -16,7 +16,7 @@ const DEEPEST: usize = 64;
 pub struct FilterError {
     /// The position of the word, in characters from 1.
     pub column: usize,
-    /// What was found there, and what was expected.
+    /// The word found there, and the expected ones.
     pub what: String,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         Ok((term.negated(is_negated), qualifiers))
     }
 
-    /// What is in parentheses.
+    /// Parses the expression in parentheses.
     fn group(&mut self, inside: impl FnOnce(&mut Self) -> Result<Chain, FilterError>) -> Result<Term, FilterError> {
         let opening = self.words[self.next];
         self.next += 1;
@@ -493,7 +493,7 @@ impl Kind {
         }
     }
 
-    /// What follows it.
+    /// The operand that it expects, for errors.
     fn expected(self) -> &'static str {
         match self {
             Self::Host => "an IPv4 or IPv6 address",

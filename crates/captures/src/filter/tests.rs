@@ -23,7 +23,7 @@ fn packets() -> [(char, Endpoints); 6] {
     ]
 }
 
-/// What tcpdump 4.99.3 with libpcap 1.10.3 selects of these packets. An expression below another one with
+/// The packets that tcpdump 4.99.3 with libpcap 1.10.3 selects. An expression below another one with
 /// the same packets says the same in another way.
 #[test]
 fn packets_match_as_in_libpcap() {

@@ -21,36 +21,34 @@ fn time_ms(time: Duration) -> f64 {
 
 fn instance() -> Columns<InstanceValues> {
     Columns::new()
-        .integer(("instance", "", "the instance's number, from 0"), |i: &InstanceValues| Some(i.number as u64))
-        .text(("parameters", "", "what the instance replaces; the rest is as each sender has it"), |i| {
-            Some(instance_text(&i.parameters).into())
+        .column("instance", "", "the instance's number, from 0", |i: &InstanceValues| i.number as u64)
+        .column("parameters", "", "what the instance replaces; the rest is as each sender has it", |i| {
+            instance_text(&i.parameters)
         })
-        .real(("k", "", "k, the factor of RTTVAR in the RTO, if replaced"), |i| {
+        .column("k", "", "k, the factor of RTTVAR in the RTO, if replaced", |i| {
             i.parameters.rttvar_factor.map(|k| k.as_f64())
         })
-        .real(("min_rto_ms", "ms", "the minimum RTO, if replaced"), |i| i.parameters.min_rto.map(time_ms))
-        .real(("a", "", "a, the weight of a sample in RTTVAR, if replaced"), |i| {
+        .column("min_rto_ms", "ms", "the minimum RTO, if replaced", |i| i.parameters.min_rto.map(time_ms))
+        .column("a", "", "a, the weight of a sample in RTTVAR, if replaced", |i| {
             i.parameters.rttvar_weight.map(|a| a.as_f64())
         })
-        .real(("b", "", "b, the weight of a sample in SRTT, if replaced"), |i| {
+        .column("b", "", "b, the weight of a sample in SRTT, if replaced", |i| {
             i.parameters.srtt_weight.map(|b| b.as_f64())
         })
-        .real(("m", "", "m, the factor of SRTT in the RTO, if replaced"), |i| {
+        .column("m", "", "m, the factor of SRTT in the RTO, if replaced", |i| {
             i.parameters.srtt_factor.map(|m| m.as_f64())
         })
-        .integer(("dupthresh", "", "D, the duplicate ACKs that mean a loss, if replaced"), |i| {
-            i.parameters.dupthresh.map(|d| d.0.into())
+        .column("dupthresh", "", "D, the duplicate ACKs that mean a loss, if replaced", |i| {
+            i.parameters.dupthresh.map(|d| d.0)
         })
 }
 
 /// A row for each profile and instance.
 pub fn results() -> Columns<ResultRow> {
     let columns = Columns::new()
-        .text(("profile", "", "the profile of the senders; all: of any profile"), |r: &ResultRow| {
-            Some(r.profile.to_string().into())
-        })
+        .column("profile", "", "the profile of the senders; all: of any profile", |r: &ResultRow| r.profile.to_string())
         .all_of(instance(), |r| Some(&r.instance))
-        .integer(("senders", "", "senders studied"), |r| Some(r.senders));
+        .column("senders", "", "senders studied", |r| r.senders);
     let columns = MODELS.into_iter().fold(columns, result_values);
     kinds(
         columns,
@@ -63,26 +61,24 @@ fn result_values(columns: Columns<ResultRow>, (model, prefix, how): (Model, &'st
     let name = |name: &str| format!("{prefix}{name}");
     let number = model as usize;
     columns
-        .real(
-            (
-                name("mean_saved_ms"),
-                "ms",
-                format!("mean reduction of a sender's connection duration, {how}; negative: longer"),
-            ),
+        .column(
+            name("mean_saved_ms"),
+            "ms",
+            format!("mean reduction of a sender's connection duration, {how}; negative: longer"),
             move |r| r.mean_saved_ms[number],
         )
-        .real(
-            (name("mean_saved_rtts"), "RTTs", format!("the same, each in the mean RTT of its sender, {how}")),
+        .column(
+            name("mean_saved_rtts"),
+            "RTTs",
+            format!("the same, each in the mean RTT of its sender, {how}"),
             move |r| r.mean_saved_rtts[number],
         )
-        .real((name("sum_saved_ms"), "ms", format!("sum of all reductions, {how}")), move |r| {
-            Some(ms(r.totals.saved(model)))
+        .column(name("sum_saved_ms"), "ms", format!("sum of all reductions, {how}"), move |r| ms(r.totals.saved(model)))
+        .column(name("faster"), "senders", format!("senders whose connection ends sooner, {how}"), move |r| {
+            r.totals.faster[number]
         })
-        .integer((name("faster"), "senders", format!("senders whose connection ends sooner, {how}")), move |r| {
-            Some(r.totals.faster[number])
-        })
-        .integer((name("slower"), "senders", format!("senders whose connection ends later, {how}")), move |r| {
-            Some(r.totals.slower[number])
+        .column(name("slower"), "senders", format!("senders whose connection ends later, {how}"), move |r| {
+            r.totals.slower[number]
         })
 }
 
@@ -94,16 +90,15 @@ fn kinds<R: 'static>(
 ) -> Columns<R> {
     ChangeKind::ALL.into_iter().fold(columns, |columns, kind| {
         let (name, about) = (kind.name(), about(kind));
-        let columns = columns.integer((format!("{name}_events"), "", about.to_owned()), move |r| Some(events(r, kind)));
+        let columns = columns.column(format!("{name}_events"), "", about.to_owned(), move |r| events(r, kind));
         MODELS.into_iter().fold(columns, |columns, (model, prefix, how)| {
-            let header =
-                (format!("{prefix}{name}_saved_ms"), "ms", format!("what these changes save, {how}; negative: longer"));
-            columns.real(header, move |r| Some(saved_ms(r, kind, model)))
+            let about = format!("what these changes save, {how}; negative: longer");
+            columns.column(format!("{prefix}{name}_saved_ms"), "ms", about, move |r| saved_ms(r, kind, model))
         })
     })
 }
 
-/// What a kind of change is, in words.
+/// Description of a kind of change.
 fn about(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::TimeoutMoves => "needed timeouts that come at another time",
@@ -119,12 +114,12 @@ fn about(kind: ChangeKind) -> &'static str {
 
 fn identity() -> Columns<SenderIdentity> {
     Columns::new()
-        .integer(("connection", "", "the connection's number, from 0"), |i: &SenderIdentity| Some(i.connection))
-        .integer(("capture_point", "", "the capture point in a merged file, from 0"), |i| Some(i.capture_point.into()))
-        .text(("src", "", "the end that opened the connection"), |i| Some(i.endpoints.src.to_string().into()))
-        .text(("dst", "", "the other end"), |i| Some(i.endpoints.dst.to_string().into()))
-        .text(("sender", "", "client or server: the end whose parameters are replaced"), |i| Some(i.sender.into()))
-        .text(("profile", "", "the profile of the sender"), |i| Some(i.profile.to_string().into()))
+        .column("connection", "", "the connection's number, from 0", |i: &SenderIdentity| i.connection)
+        .column("capture_point", "", "the capture point in a merged file, from 0", |i| i.capture_point)
+        .column("src", "", "the end that opened the connection", |i| i.endpoints.src.to_string())
+        .column("dst", "", "the other end", |i| i.endpoints.dst.to_string())
+        .column("sender", "", "client or server: the end whose parameters are replaced", |i| i.sender)
+        .column("profile", "", "the profile of the sender", |i| i.profile.to_string())
 }
 
 /// A row for each sender and instance that changes one of its detections.
@@ -132,30 +127,30 @@ pub fn changes() -> Columns<ChangeRow> {
     let columns = Columns::new()
         .all_of(identity(), |r: &ChangeRow| Some(&r.identity))
         .all_of(instance(), |r| Some(&r.instance))
-        .real(("mean_rtt_ms", "ms", "mean of the sender's RTT samples"), |r| {
+        .column("mean_rtt_ms", "ms", "mean of the sender's RTT samples", |r| {
             (!r.mean_rtt.is_zero()).then(|| time_ms(r.mean_rtt))
         })
         .heading("mean RTT")
-        .real(("duration_ms", "ms", "from the connection's first packet to its last"), |r| Some(time_ms(r.duration)))
+        .column("duration_ms", "ms", "from the connection's first packet to its last", |r| time_ms(r.duration))
         .heading("duration")
-        .real(("best_case_ms", "ms", "what ideal loss detection would have saved"), |r| Some(time_ms(r.best_case)))
+        .column("best_case_ms", "ms", "what ideal loss detection would have saved", |r| time_ms(r.best_case))
         .heading("best case");
     let columns = MODELS.into_iter().fold(columns, |columns, (model, prefix, how)| {
         columns
-            .real(
-                (
-                    format!("{prefix}saved_ms"),
-                    "ms",
-                    format!("reduction of the connection's duration, {how}; negative: longer"),
-                ),
-                move |r| Some(ms(r.change.saved(model).into())),
+            .column(
+                format!("{prefix}saved_ms"),
+                "ms",
+                format!("reduction of the connection's duration, {how}; negative: longer"),
+                move |r| ms(r.change.saved(model).into()),
             )
             .heading(match model {
                 Model::Forms => "saved",
                 Model::Counted => "saved, counted",
             })
-            .real(
-                (format!("{prefix}saved_rtts"), "RTTs", format!("the same in the sender's mean RTT, {how}")),
+            .column(
+                format!("{prefix}saved_rtts"),
+                "RTTs",
+                format!("the same in the sender's mean RTT, {how}"),
                 move |r| r.saved_rtts(model),
             )
     });
@@ -167,21 +162,17 @@ pub fn events() -> Columns<EventRow> {
     Columns::new()
         .all_of(identity(), |r: &EventRow| Some(&r.identity))
         .all_of(instance(), |r| Some(&r.instance))
-        .integer(
-            (
-                "frame",
-                "",
-                "frame of the retransmission; where none was captured, of the ACK that came later than the new detection",
-            ),
-            |r| Some(r.event.frame),
+        .column(
+            "frame",
+            "",
+            "frame of the retransmission; where none was captured, of the ACK that came later than the new detection",
+            |r| r.event.frame,
         )
-        .text(("kind", "", "what changes"), |r| Some(r.event.kind.name().into()))
-        .real(
-            ("saved_ms", "ms", "what this saves, by the study's equations; negative: longer"),
-            |r| Some(ms(r.event.saved[Model::Forms as usize].into())),
-        )
-        .real(
-            ("counted_saved_ms", "ms", "what this saves, counted segment by segment; negative: longer"),
-            |r| Some(ms(r.event.saved[Model::Counted as usize].into())),
-        )
+        .column("kind", "", "what changes", |r| r.event.kind.name())
+        .column("saved_ms", "ms", "what this saves, by the study's equations; negative: longer", |r| {
+            ms(r.event.saved[Model::Forms as usize].into())
+        })
+        .column("counted_saved_ms", "ms", "what this saves, counted segment by segment; negative: longer", |r| {
+            ms(r.event.saved[Model::Counted as usize].into())
+        })
 }

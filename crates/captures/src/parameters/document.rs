@@ -2,8 +2,8 @@
 
 use super::bins::FEW;
 use super::columns::{changes, results};
+use super::read::ParameterStudy;
 use super::rows::{ALL, ChangeRow};
-use super::run::ParameterStudy;
 use super::totals::Totals;
 use crate::analysis::Analyzed;
 use recoup_table::{Layout, Schema};
@@ -29,16 +29,18 @@ pub fn write_studies(
     rows: Option<&[Vec<ChangeRow>]>,
     out: impl Write,
 ) -> io::Result<()> {
-    let captures = captures.iter().enumerate().map(|(number, analyzed)| {
-        let mut object = capture(analyzed)?;
-        if let (Some(rows), Value::Object(object)) = (rows, &mut object) {
-            let rows = rows.get(number).map_or(&[][..], Vec::as_slice);
-            let rows = serde_json::to_value(changes().to_json(rows))?;
-            object.insert("connections".into(), rows);
-        }
-        Ok(object)
-    });
-    let captures: io::Result<Vec<Value>> = captures.collect();
+    let captures: io::Result<Vec<Value>> = captures
+        .iter()
+        .enumerate()
+        .map(|(number, analyzed)| {
+            let mut object = capture(analyzed)?;
+            if let Some(rows) = rows {
+                let rows = rows.get(number).map_or(&[][..], Vec::as_slice);
+                object["connections"] = serde_json::to_value(changes().to_json(rows))?;
+            }
+            Ok(object)
+        })
+        .collect();
     SCHEMA.write(&json!({ "captures": captures? }), Layout::Lines, out)
 }
 
@@ -46,8 +48,7 @@ fn capture(analyzed: &Analyzed<ParameterStudy>) -> io::Result<Value> {
     let study = &analyzed.findings;
     let mut notes = analyzed.notes();
     notes.extend(study.notes.iter().cloned());
-    let refused = study.refused.by_count();
-    let refused = refused.iter().map(|reason| {
+    let refused = study.refused.by_count().into_iter().map(|reason| {
         json!({
             "reason": reason.name,
             "text": reason.about,
@@ -55,8 +56,10 @@ fn capture(analyzed: &Analyzed<ParameterStudy>) -> io::Result<Value> {
         })
     });
     let all = [(ALL, &study.all)].into_iter();
-    let groups = all.chain(study.profiles.iter().map(|one| (&*one.profile, &one.totals)));
-    let groups: io::Result<Vec<Value>> = groups.map(|(name, sums)| group(study, name, sums)).collect();
+    let groups: io::Result<Vec<Value>> = all
+        .chain(study.profiles.iter().map(|one| (&*one.profile, &one.totals)))
+        .map(|(name, sums)| group(study, name, sums))
+        .collect();
     Ok(json!({
         "capture": analyzed.capture,
         "notes": notes,

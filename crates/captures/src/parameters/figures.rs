@@ -4,7 +4,7 @@
 //! Figure 5a minRTO, Figure 5b a and b. The paper has no figure of m and D.
 
 use super::bins::{Bin, Bins, FEW};
-use super::run::ParameterStudy;
+use super::read::ParameterStudy;
 use super::totals::ProfileTotals;
 use super::values::instance_text;
 use recoup_draw::chart::{PointChart, PointPanel, RangePoint};
@@ -41,8 +41,8 @@ fn figure(study: &ParameterStudy, profile: &ProfileTotals, parameter: Parameter)
     values.peek()?;
     let totals = &profile.totals;
     let changes = values.filter(|(number, _)| totals.instances[*number].events.iter().any(|n| *n > 0));
-    let panels = changes.map(|(number, one)| panel(instance_text(one), &totals.bins[number]));
-    let panels: Vec<PointPanel> = panels.collect();
+    let panels: Vec<PointPanel> =
+        changes.map(|(number, one)| panel(instance_text(one), &totals.bins[number])).collect();
     let is_blank = panels.iter().all(|panel| panel.points.is_empty());
     let outside = totals.bins.first().map_or(0, Bins::outside);
     let chart = chart(

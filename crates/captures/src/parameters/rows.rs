@@ -1,6 +1,6 @@
 //! A row for each instance, for each sender and instance, and for each changed detection.
 
-use super::run::ParameterStudy;
+use super::read::ParameterStudy;
 use super::totals::{InstanceTotals, Totals};
 use crate::study::Model;
 use recoup_recovery::parameters::Parameters;
@@ -21,7 +21,7 @@ pub struct InstanceValues {
     pub parameters: Parameters,
 }
 
-/// What an instance changes for the senders of a profile.
+/// Changes by an instance for the senders of a profile.
 #[derive(Clone, Debug)]
 pub struct ResultRow {
     /// The profile, or `all`.
@@ -34,7 +34,7 @@ pub struct ResultRow {
     pub totals: InstanceTotals,
     /// The mean reductions in ms, by each of [`Model::ALL`]; negative: longer.
     pub mean_saved_ms: [Option<f64>; 2],
-    /// The same in RTTs.
+    /// The mean reductions in RTTs, by model.
     pub mean_saved_rtts: [Option<f64>; 2],
 }
 
@@ -43,11 +43,11 @@ pub struct ResultRow {
 pub struct SenderRow<'a> {
     /// Its connection, ends and profile.
     pub identity: &'a SenderIdentity,
-    /// What ideal loss detection would have saved.
+    /// The time that ideal loss detection would have saved.
     pub best_case: Duration,
     /// How long the connection lasts.
     pub duration: Duration,
-    /// What the instances change.
+    /// Changes by each instance.
     pub studied: &'a StudiedSender,
     /// The instances.
     pub instances: &'a Instances,
@@ -68,7 +68,7 @@ pub struct SenderIdentity {
     pub profile: Arc<str>,
 }
 
-/// What an instance changes for a sender.
+/// Changes by an instance for one sender.
 #[derive(Clone, Debug)]
 pub struct ChangeRow {
     /// The sender.
@@ -77,7 +77,7 @@ pub struct ChangeRow {
     pub instance: InstanceValues,
     /// The mean RTT of the sender; zero if it has no sample.
     pub mean_rtt: Duration,
-    /// What ideal loss detection would have saved.
+    /// The time that ideal loss detection would have saved.
     pub best_case: Duration,
     /// How long the connection lasts.
     pub duration: Duration,
@@ -85,7 +85,7 @@ pub struct ChangeRow {
     pub change: Change,
 }
 
-/// What an instance changes at one detection.
+/// A change by an instance at one detection.
 #[derive(Clone, Debug)]
 pub struct EventRow {
     /// The sender.
@@ -99,8 +99,7 @@ pub struct EventRow {
 impl SenderRow<'_> {
     /// A row for each instance that changes something.
     pub fn changes(&self) -> impl Iterator<Item = ChangeRow> {
-        let changes = self.studied.changes.iter().enumerate();
-        let changes = changes.filter(|(_, change)| !change.is_none());
+        let changes = self.studied.changes.iter().enumerate().filter(|(_, change)| !change.is_none());
         changes.map(|(number, change)| ChangeRow {
             identity: self.identity.clone(),
             instance: self.instance(number),
@@ -126,7 +125,7 @@ impl SenderRow<'_> {
 }
 
 impl ChangeRow {
-    /// What the instance saves, in RTTs of the sender, if it has an RTT sample.
+    /// The time that the instance saves, in RTTs of the sender, if it has an RTT sample.
     pub fn saved_rtts(&self, model: Model) -> Option<f64> {
         let rtt = self.mean_rtt.as_nanos() as f64;
         (rtt > 0.0).then(|| self.change.saved(model) as f64 / rtt)

@@ -23,11 +23,11 @@ pub(super) struct Candidate {
     pub frames: RangeInclusive<u64>,
     pub point: CapturePoint,
     pub sender: Host,
-    /// What it was identified as.
+    /// The profile that explains its retransmissions.
     pub profile: Profile,
     /// Its own retransmissions, ordered by time.
     pub retransmissions: Vec<Retransmission>,
-    /// What ideal loss detection would have saved.
+    /// The time that ideal loss detection would have saved.
     pub best_case: Duration,
     /// How long the connection lasts.
     pub duration: Duration,
@@ -145,8 +145,7 @@ fn identified(profile: &Identification) -> Result<Profile, Reason> {
         Identification::Nothing | Identification::None(_) => Err(UNKNOWN),
         Identification::Profile(one) => parsed(&one.profile),
         Identification::Several(several) => {
-            let all = several.iter().map(|one| parsed(&one.profile));
-            let all: Vec<Profile> = all.collect::<Result<_, _>>()?;
+            let all: Vec<Profile> = several.iter().map(|one| parsed(&one.profile)).collect::<Result<_, _>>()?;
             let first = all.first().ok_or(UNKNOWN)?;
             let alike = |other: &Profile| detect_alike(first.mechanisms(), other.mechanisms());
             match all.iter().all(alike) {

@@ -1,13 +1,12 @@
 //! A study as text for a terminal.
 
-use super::run::ParameterStudy;
+use super::read::ParameterStudy;
 use super::totals::{InstanceTotals, Totals};
 use super::values::{instance_text, value_text};
 use crate::analysis::Analyzed;
-use crate::explain::words::{count, grouped, list, millis, percent};
 use crate::study::Model;
-use comfy_table::{Cell, CellAlignment};
-use recoup_table::plain_table;
+use crate::wording::{count, grouped, list, millis, percent};
+use recoup_table::table_of_texts;
 use recoup_whatif::parameters::{ChangeKind, Parameter};
 
 /// Profiles with a line of their own.
@@ -37,7 +36,7 @@ pub fn study_text(analyzed: &Analyzed<ParameterStudy>) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// What was studied.
+/// Connections, senders and profiles of the study.
 fn scope(study: &ParameterStudy) -> String {
     let mut text = format!(
         "{}, {} studied of {}",
@@ -45,9 +44,12 @@ fn scope(study: &ParameterStudy) -> String {
         count(study.all.senders, "sender"),
         grouped(study.senders),
     );
-    let profiles = study.profiles.iter().take(MOST_PROFILES);
-    let profiles = profiles.map(|one| format!("{} ({})", one.profile, grouped(one.totals.senders)));
-    let profiles: Vec<String> = profiles.collect();
+    let profiles: Vec<String> = study
+        .profiles
+        .iter()
+        .take(MOST_PROFILES)
+        .map(|one| format!("{} ({})", one.profile, grouped(one.totals.senders)))
+        .collect();
     if !profiles.is_empty() {
         text += &format!("\nProfiles of the senders studied: {}", list(&profiles));
     }
@@ -63,7 +65,7 @@ fn finding(study: &ParameterStudy) -> String {
     format!("{}\n{}", best_value_text(study), ideal(study))
 }
 
-/// What the best value saves, or why none saves anything.
+/// The time that the best value saves, or why none saves any.
 fn best_value_text(study: &ParameterStudy) -> String {
     let all = &study.all;
     let singles = study.instances.singles().len();
@@ -106,7 +108,7 @@ fn in_rtts(rtts: f64) -> String {
     format!("{} RTTs", signed(rtts, 2))
 }
 
-/// What ideal loss detection would have saved, and why an instance can save more.
+/// The time that ideal loss detection would have saved, and why an instance can save more.
 fn ideal(study: &ParameterStudy) -> String {
     let all = &study.all;
     let ms = all.mean_best_case_ms().unwrap_or_default();
@@ -138,22 +140,6 @@ fn known(value: Option<f64>, digits: usize) -> String {
     value.map_or("-".into(), |value| signed(value, digits))
 }
 
-fn table(header: &[&str], left: usize, rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut table = plain_table();
-    table.set_header(header);
-    for row in rows {
-        let cells = row.into_iter().enumerate().map(|(i, text)| {
-            let cell = Cell::new(text);
-            match i < left {
-                true => cell,
-                false => cell.set_alignment(CellAlignment::Right),
-            }
-        });
-        table.add_row(cells);
-    }
-    table.to_string()
-}
-
 /// A line for each value that changes something, and how many do not; `None` if none does.
 fn value_table(study: &ParameterStudy) -> Option<String> {
     let header = [
@@ -170,20 +156,21 @@ fn value_table(study: &ParameterStudy) -> Option<String> {
     let all = &study.all;
     let singles = study.instances.singles().iter().zip(&all.instances);
     let mut last = None;
-    let rows = singles.filter_map(|(instance, sums)| {
-        let parameter = Parameter::ALL.into_iter().find(|one| one.is_in(instance))?;
-        if sums.is_none() {
-            return None;
-        }
-        let name = match last.replace(parameter) {
-            Some(before) if before == parameter => "",
-            _ => parameter.name(),
-        };
-        let mut row = vec![name.to_owned(), value_text(parameter, instance)?];
-        row.extend(result_cells(all, sums, study.model));
-        Some(row)
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
+    let rows: Vec<Vec<String>> = singles
+        .filter_map(|(instance, sums)| {
+            let parameter = Parameter::ALL.into_iter().find(|one| one.is_in(instance))?;
+            if sums.is_none() {
+                return None;
+            }
+            let name = match last.replace(parameter) {
+                Some(before) if before == parameter => "",
+                _ => parameter.name(),
+            };
+            let mut row = vec![name.to_owned(), value_text(parameter, instance)?];
+            row.extend(result_cells(all, sums, study.model));
+            Some(row)
+        })
+        .collect();
     if rows.is_empty() {
         return None;
     }
@@ -193,7 +180,7 @@ fn value_table(study: &ParameterStudy) -> Option<String> {
         1 => "\nThe other value tried changes nothing.".into(),
         n => format!("\nThe other {n} values tried change nothing."),
     };
-    Some(table(&header, 2, rows.into_iter()) + &others)
+    Some(table_of_texts(&header, 2, rows) + &others)
 }
 
 fn result_cells(all: &Totals, sums: &InstanceTotals, model: Model) -> Vec<String> {
@@ -268,10 +255,10 @@ fn profile_table(study: &ParameterStudy) -> Option<String> {
             known(totals.mean_best_case_ms(), 1),
         ]
     });
-    Some(table(&header, 3, rows))
+    Some(table_of_texts(&header, 3, rows))
 }
 
-/// What the result rests on.
+/// The numbers of detections, and the assumptions.
 fn rests_on(study: &ParameterStudy) -> String {
     let all = &study.all;
     let mut text =

@@ -1,4 +1,4 @@
-//! What each instance changes for all senders: sums, for each profile and for all.
+//! Changes by each instance, summed over the senders of each profile and over all.
 
 use super::bins::Bins;
 use crate::study::Model;
@@ -33,13 +33,13 @@ pub struct Totals {
     pub duration: Duration,
     /// The sum of their best cases, each in the mean RTT of its sender.
     pub best_case_rtts: f64,
-    /// What each instance changes, in the order of the instances.
+    /// Sums for each instance, in order.
     pub instances: Vec<InstanceTotals>,
     /// The points of the figures, for each instance that replaces one parameter.
     pub bins: Vec<Bins>,
 }
 
-/// What an instance changes for some senders.
+/// Changes by an instance, summed over senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InstanceTotals {
     /// Senders whose connection would have ended sooner, by each of [`Model::ALL`].
@@ -50,7 +50,7 @@ pub struct InstanceTotals {
     pub saved_rtts: [f64; 2],
     /// Detections that change, by kind.
     pub events: [u64; ChangeKind::ALL.len()],
-    /// What they save, in ns, by model and kind.
+    /// The time that these changes save, in ns, by model and kind.
     pub saved: [[i128; ChangeKind::ALL.len()]; 2],
 }
 
@@ -129,8 +129,7 @@ impl Totals {
     /// anything.
     pub fn best_of(&self, numbers: impl Iterator<Item = usize>, model: Model) -> Option<usize> {
         let saved = |number: usize| self.instances.get(number).map(|one| one.saved(model));
-        let saving = numbers.filter_map(|number| Some((number, saved(number)?)));
-        let saving = saving.filter(|(_, saved)| *saved > 0);
+        let saving = numbers.filter_map(|number| Some((number, saved(number)?))).filter(|(_, saved)| *saved > 0);
         let best = saving.reduce(|best, other| if other.1 > best.1 { other } else { best });
         best.map(|(number, _)| number)
     }
@@ -158,7 +157,7 @@ impl InstanceTotals {
         self.events.iter().all(|events| *events == 0)
     }
 
-    /// What it saves in total, in ns.
+    /// The time that all changes save, in ns.
     pub fn saved(&self, model: Model) -> i128 {
         self.saved[model as usize].iter().sum()
     }

@@ -68,29 +68,31 @@ const COLUMNS: [(&str, Kind, bool); 25] = [
 ];
 
 fn schema() -> Result<Arc<Type>, ParquetError> {
-    let fields = COLUMNS.iter().map(|&(name, kind, optional)| {
-        let (physical, logical) = match kind {
-            Kind::Wide => (Physical::INT64, None),
-            Kind::Time => {
-                let nanoseconds = LogicalType::timestamp(true, TimeUnit::NANOS);
-                (Physical::INT64, Some(nanoseconds))
-            }
-            Kind::Number => (Physical::INT32, Some(LogicalType::integer(32, false))),
-            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            Kind::Flag => (Physical::BOOLEAN, None),
-            Kind::Binary => (Physical::BYTE_ARRAY, None),
-        };
-        let repetition = match optional {
-            true => Repetition::OPTIONAL,
-            false => Repetition::REQUIRED,
-        };
-        Type::primitive_type_builder(name, physical)
-            .with_repetition(repetition)
-            .with_logical_type(logical)
-            .build()
-            .map(Arc::new)
-    });
-    let fields = fields.collect::<Result<_, _>>()?;
+    let fields = COLUMNS
+        .iter()
+        .map(|&(name, kind, optional)| {
+            let (physical, logical) = match kind {
+                Kind::Wide => (Physical::INT64, None),
+                Kind::Time => {
+                    let nanoseconds = LogicalType::timestamp(true, TimeUnit::NANOS);
+                    (Physical::INT64, Some(nanoseconds))
+                }
+                Kind::Number => (Physical::INT32, Some(LogicalType::integer(32, false))),
+                Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+                Kind::Flag => (Physical::BOOLEAN, None),
+                Kind::Binary => (Physical::BYTE_ARRAY, None),
+            };
+            let repetition = match optional {
+                true => Repetition::OPTIONAL,
+                false => Repetition::REQUIRED,
+            };
+            Type::primitive_type_builder(name, physical)
+                .with_repetition(repetition)
+                .with_logical_type(logical)
+                .build()
+                .map(Arc::new)
+        })
+        .collect::<Result<_, _>>()?;
     let schema = Type::group_type_builder("packets").with_fields(fields);
     schema.build().map(Arc::new)
 }
@@ -271,8 +273,7 @@ impl PacketReader {
     pub fn open(path: &Path) -> io::Result<Self> {
         let name = path.display().to_string();
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
-        let file = SerializedFileReader::new(File::open(path).map_err(named)?);
-        let file = file.map_err(|error| named(other(error)))?;
+        let file = SerializedFileReader::new(File::open(path).map_err(named)?).map_err(|error| named(other(error)))?;
         if file.metadata().file_metadata().schema() != &*schema().map_err(other)? {
             let text = format!("{name}: expected a file of packets of this version");
             return Err(io::Error::other(text));
@@ -290,8 +291,11 @@ impl PacketReader {
             if self.group == self.file.num_row_groups() {
                 return Ok(false);
             }
-            let group = self.file.get_row_group(self.group).and_then(|group| read_group(&*group));
-            let group = group.map_err(|error| io::Error::other(format!("{}: {error}", self.name)))?;
+            let group = self
+                .file
+                .get_row_group(self.group)
+                .and_then(|group| read_group(&*group))
+                .map_err(|error| io::Error::other(format!("{}: {error}", self.name)))?;
             self.packets = group.into_iter();
             self.group += 1;
         }
@@ -356,9 +360,11 @@ fn read_group(group: &dyn RowGroupReader) -> Result<Vec<Packet>, ParquetError> {
 }
 
 fn sack(bytes: &ByteArray) -> SackBlocks {
-    let ends = bytes.data().chunks_exact(4);
-    let ends = ends.map(|end| SeqNumber(end.iter().fold(0, |all, &byte| all << 8 | u32::from(byte))));
-    let ends: Vec<SeqNumber> = ends.collect();
+    let ends: Vec<SeqNumber> = bytes
+        .data()
+        .chunks_exact(4)
+        .map(|end| SeqNumber(end.iter().fold(0, |all, &byte| all << 8 | u32::from(byte))))
+        .collect();
     ends.chunks_exact(2).map(|block| [block[0], block[1]]).collect()
 }
 
@@ -406,8 +412,11 @@ impl ColumnsIn<'_> {
             if let Some((_, ip)) = latest.iter().find(|(known, _)| *known == text) {
                 return Ok(*ip);
             }
-            let ip = text.as_utf8().ok().and_then(|text| text.parse().ok());
-            let ip: IpAddr = ip.ok_or_else(|| ParquetError::General("an address is wrong".into()))?;
+            let ip: IpAddr = text
+                .as_utf8()
+                .ok()
+                .and_then(|text| text.parse().ok())
+                .ok_or_else(|| ParquetError::General("an address is wrong".into()))?;
             latest.truncate(7);
             latest.insert(0, (text, ip));
             Ok(ip)
@@ -427,101 +436,4 @@ fn other(error: ParquetError) -> io::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn packet(frame: u64) -> CapturedPacket {
-        CapturedPacket {
-            frame,
-            at: Instant::from_nanos(u64::MAX - frame),
-            endpoints: Endpoints { src: "192.0.2.1:40000".parse().unwrap(), dst: "198.51.100.2:80".parse().unwrap() },
-            segment: Segment {
-                seq: SeqNumber(u32::MAX),
-                ack: SeqNumber(9),
-                payload_len: 1 << 31,
-                window: u16::MAX,
-                flags: Flags::from_bits(0xff),
-                options: Options::NONE,
-            },
-            ip_id: Some(u16::MAX),
-            hop_limit: 255,
-            options_complete: true,
-            overlong: false,
-            outgoing: None,
-            interface: u32::MAX,
-            link: 1 << 31,
-            path_mtu: None,
-        }
-    }
-
-    /// Packets with every field that is unusual, and enough for two row groups.
-    fn all() -> Vec<CapturedPacket> {
-        type Change = fn(&mut CapturedPacket);
-        let changes: [Change; 10] = [
-            |_| {},
-            |p| {
-                p.segment.options.timestamps = Some(Timestamps { value: u32::MAX, echo: 2 });
-            },
-            |p| {
-                let block = [SeqNumber(u32::MAX), SeqNumber(2)];
-                p.segment.options.sack = SackBlocks::from_iter([block; 3]);
-            },
-            |p| {
-                p.segment.options.mss = Some(0);
-                p.segment.options.window_scale = Some(14);
-                p.segment.options.sack_permitted = true;
-            },
-            |p| {
-                p.endpoints.src = "[2001:db8::1]:40000".parse().unwrap();
-                p.endpoints.dst = "[::ffff:192.0.2.7]:80".parse().unwrap();
-                p.ip_id = None;
-            },
-            |p| p.options_complete = false,
-            |p| p.overlong = true,
-            |p| p.outgoing = Some(true),
-            |p| p.outgoing = Some(false),
-            |p| p.path_mtu = Some(1280),
-        ];
-        let changed = changes.iter().cycle().take(GROUP + 10);
-        let packets = changed.zip(1..).map(|(change, frame)| {
-            let mut packet = packet(frame);
-            change(&mut packet);
-            packet
-        });
-        packets.collect()
-    }
-
-    #[test]
-    fn packets_are_read_as_they_were_written() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let mut writer = PacketWriter::new(file.as_file()).unwrap();
-        let packets = all();
-        for packet in &packets {
-            writer.write(&Packet::from(packet)).unwrap();
-        }
-        writer.finish().unwrap();
-        let mut reader = PacketReader::open(file.path()).unwrap();
-        let mut packet = Packet::default();
-        for written in &packets {
-            assert!(reader.next_into(&mut packet).unwrap());
-            assert_eq!(CapturedPacket::from(&packet), *written);
-        }
-        assert!(!reader.next_into(&mut packet).unwrap());
-    }
-
-    #[test]
-    fn damaged_files_are_errors() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("packets.parquet");
-        let mut writer = PacketWriter::new(Vec::new()).unwrap();
-        let packets = all();
-        for packet in &packets {
-            writer.write(&Packet::from(packet)).unwrap();
-        }
-        let whole = writer.finish().unwrap();
-        std::fs::write(&path, &whole[..whole.len() - 9]).unwrap();
-        assert!(PacketReader::open(&path).is_err());
-        std::fs::write(&path, b"frame,time").unwrap();
-        assert!(PacketReader::open(&path).is_err());
-    }
-}
+mod tests;

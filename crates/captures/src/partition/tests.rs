@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::analysis::{
-    AllConnections, AllRetransmissions, Document, Summary, connections, retransmissions_in, run, write_json,
+    AllConnections, AllRetransmissions, Summary, Tabular, connections, retransmissions_in, run, write_json,
 };
-use crate::capture::{Capture, CapturePaths};
-use crate::scenario::Scenario;
+use recoup_lab::pcap::{Capture, CapturePaths};
+use recoup_lab::scenario::Scenario;
 use recoup_recovery::Profile;
 use recoup_sim::Simulation;
 use recoup_trace::read::JoinedFiles;
@@ -150,7 +150,7 @@ struct Shown {
     counts: String,
 }
 
-fn shown<V: Document>(analyzed: Analyzed<V>, rows: impl Fn(&Analyzed<V>) -> String) -> Shown {
+fn shown<V: Tabular>(analyzed: Analyzed<V>, rows: impl Fn(&Analyzed<V>) -> String) -> Shown {
     let (notes, counts) = (analyzed.notes(), analyzed.counts.clone());
     let mut analyzed = analyzed;
     analyzed.capture = "capture".into();

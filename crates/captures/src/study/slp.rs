@@ -50,8 +50,8 @@ mod transmissions;
 mod wireshark;
 
 pub use super::views::slp::{
-    LEAST_RETRANSMISSIONS, SampleRow, SlpStudy, Watch, figures, flag_chart, likelihoods_file, position_chart,
-    sample_columns, sample_rows, study, study_packets, study_stream, study_text, write_studies,
+    LEAST_RETRANSMISSIONS, SampleRow, SlpStudy, figures, flag_chart, likelihoods_file, position_chart, sample_columns,
+    sample_rows, study, study_packets, study_text, write_studies,
 };
 pub use classification::{Agreement, Classification, Classifier, Classifiers};
 pub use connection::{Followed, Follower, Known};

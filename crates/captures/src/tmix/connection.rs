@@ -1,4 +1,4 @@
-//! What the applications of one connection wrote, from its packets at one point of the network.
+//! Writes of the applications of one connection, from its packets at one point of the network.
 //!
 //! New data of a host belongs to its application data unit before, unless
 //!
@@ -52,7 +52,7 @@ enum Handshake {
     Done,
 }
 
-/// What one host sent.
+/// The data of one host.
 #[derive(Clone, Debug, Default)]
 struct End {
     isn: Option<SeqNumber>,

@@ -1,8 +1,8 @@
 use super::*;
-use crate::capture::{Capture, CapturePaths, Order};
-use crate::scenario::Experiment;
+use crate::capture::Unwatched;
+use recoup_lab::pcap::{Capture as CaptureFiles, CapturePaths, Order};
+use recoup_lab::scenario::Experiment;
 use recoup_sim::traffic::cvec::{self, DataUnit, Pattern, Wait};
-use recoup_trace::read::Reader;
 use std::path::Path;
 
 /// Three connections: requests and responses with pauses, data that the server sends on its own, and both at once.
@@ -51,7 +51,7 @@ fn captured(folder: &Path, changes: &[(&str, &str)]) -> [Extraction; 2] {
     captured_of(VECTORS, folder, changes)
 }
 
-/// The same of these vectors.
+/// The extractions of these vectors, at either end.
 fn captured_of(vectors: &str, folder: &Path, changes: &[(&str, &str)]) -> [Extraction; 2] {
     std::fs::write(folder.join("given.cvec"), vectors).unwrap();
     let file = folder.join("world.toml");
@@ -61,13 +61,13 @@ fn captured_of(vectors: &str, folder: &Path, changes: &[(&str, &str)]) -> [Extra
         world.set(key, value).unwrap();
     }
     let paths = CapturePaths::new(folder, "capture");
-    let mut capture = Capture::create(&paths).unwrap().ordered(Order::Together);
+    let mut capture = CaptureFiles::create(&paths).unwrap().ordered(Order::Together);
     let profile = &world.profiles[0];
     world.run_observed(profile, &mut capture, |_| (), || false).unwrap();
     capture.finish().unwrap();
     [&paths.client, &paths.server].map(|path| {
-        let mut reader = Reader::open(path).unwrap();
-        extract(&mut reader, None, |_| true)
+        let capture = crate::capture::Capture::open(path).unwrap();
+        extract(capture, None, &Unwatched).unwrap()
     })
 }
 
@@ -159,7 +159,7 @@ fn connections_without_their_handshake_are_left_out_and_counted() {
         captured(folder.path(), &[]);
         CapturePaths::new(folder.path(), "capture")
     };
-    let mut reader = Reader::open(&paths.server).unwrap();
+    let mut reader = recoup_trace::read::Reader::open(&paths.server).unwrap();
     let mut extractor = Extractor::default();
     let mut skipped = 0;
     while let Some(packet) = reader.next() {

@@ -6,7 +6,7 @@ use recoup_recovery::{Mechanisms, Profile};
 use recoup_support::profile::parse_profile;
 use recoup_support::suggest::did_you_mean;
 
-/// What a sender runs in place of its own loss recovery.
+/// Loss recovery that a sender runs in place of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Alternative {
     /// All mechanisms of a profile.
@@ -57,7 +57,7 @@ impl Alternative {
         }
     }
 
-    /// What is tried if the user does not say: what today's senders have or could have, as far as one of
+    /// The alternatives if the user names none: what today's senders have or could have, as far as one of
     /// these bases lacks it.
     pub fn defaults<'a>(bases: impl Iterator<Item = &'a Mechanisms> + Clone) -> Vec<Self> {
         let lacks = |lacking: fn(&Mechanisms) -> bool| bases.clone().any(lacking);

@@ -11,7 +11,7 @@ use recoup_wire::Endpoints;
 /// Connections that an answer names as those that gain most, or lose most.
 const MOST_NAMED: usize = 3;
 
-/// What each mechanism would have changed in a capture.
+/// Changes by each mechanism in a capture.
 #[derive(Debug)]
 pub struct Answer {
     /// Connections of the capture.
@@ -48,7 +48,7 @@ pub struct Answer {
     reruns: Vec<Rerun>,
 }
 
-/// What a mechanism would have changed.
+/// Changes by a mechanism.
 #[derive(Clone, Debug, Default)]
 pub struct MechanismResult {
     /// Its name, as asked for.
@@ -67,7 +67,7 @@ pub struct MechanismResult {
     pub lose_most: Vec<(u64, f64)>,
 }
 
-/// What a mechanism would have changed in the connections that one cause cost most time.
+/// Changes by a mechanism in the connections that one cause cost most time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CauseChange {
     /// The cause.
@@ -80,7 +80,7 @@ pub struct CauseChange {
     pub sum_change_ms: f64,
 }
 
-/// What a mechanism would have changed in one connection. Values of several draws are means.
+/// Changes by a mechanism in one connection. Values of several draws are means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PredictionRow {
     /// The connection's number.
@@ -95,7 +95,7 @@ pub struct PredictionRow {
     pub mechanism: String,
     /// The profile that reproduces the connection.
     pub base: String,
-    /// What cost it most time.
+    /// The cause that cost it most time.
     pub cause: Option<Cause>,
     /// Whether the network lost one of its packets.
     pub is_lossy: bool,
@@ -105,7 +105,7 @@ pub struct PredictionRow {
     pub error_ms: f64,
     /// The flow completion time of its base run, in ms.
     pub base_fct_ms: f64,
-    /// The same from establishment, in ms.
+    /// The flow completion time of its base run from establishment, in ms.
     pub base_fct_established_ms: f64,
     /// The change, in ms; `None` if it does not complete under the mechanism.
     pub change_ms: Option<f64>,
@@ -131,10 +131,8 @@ impl Answer {
         let squares = reruns.iter().map(|one| one.error_ms.powi(2));
         let model = squares.fold(0.0, |sum, square| sum + square) / (reruns.len() as f64).max(1.0);
         let names = plan.alternatives.0.iter().enumerate();
-        let results = names.map(|(i, one)| result(one.name(), i, &reruns, rows, model));
-        let results = results.collect();
-        let base_names = plan.bases.known().iter().map(|base| base.name().into());
-        let base_names: Vec<String> = base_names.collect();
+        let results = names.map(|(i, one)| result(one.name(), i, &reruns, rows, model)).collect();
+        let base_names: Vec<String> = plan.bases.known().iter().map(|base| base.name().into()).collect();
         let mut refused = found.refused.clone();
         refused.merge(done.refused);
         Self {
@@ -204,10 +202,9 @@ impl Answer {
 
 /// The statistics of the `i`-th mechanism.
 fn result(name: &str, i: usize, reruns: &[Rerun], candidates: &[Candidate], model: f64) -> MechanismResult {
-    let all = reruns.iter().filter_map(|rerun| Some((rerun, rerun.predictions[i].as_ref()?)));
-    let all: Vec<(&Rerun, &Prediction)> = all.collect();
-    let lossy = all.iter().filter(|(rerun, _)| rerun.is_lossy).copied();
-    let lossy: Vec<_> = lossy.collect();
+    let all: Vec<(&Rerun, &Prediction)> =
+        reruns.iter().filter_map(|rerun| Some((rerun, rerun.predictions[i].as_ref()?))).collect();
+    let lossy: Vec<_> = all.iter().filter(|(rerun, _)| rerun.is_lossy).copied().collect();
     let mut changed: Vec<(u64, f64)> = all
         .iter()
         .map(|(rerun, one)| (candidates[rerun.candidate].id, one.change_ms))

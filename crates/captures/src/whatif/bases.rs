@@ -69,8 +69,7 @@ impl Bases {
         let host = self.hosts.get(&candidate.sender_address());
         let explained = candidate.identified.iter().map(|(_, explained)| *explained);
         let early = host.filter(|_| explained.max().is_none_or(|explained| explained < FEW));
-        let names = early.into_iter().flatten().chain(own());
-        let names = names.chain(host.into_iter().flatten()).chain(&self.capture);
+        let names = early.into_iter().flatten().chain(own()).chain(host.into_iter().flatten()).chain(&self.capture);
         let found = names.flat_map(|name| self.numbers(name));
         let mut order = Vec::with_capacity(self.known.len());
         for number in found.chain(0..self.known.len()) {
@@ -111,8 +110,7 @@ fn known() -> Vec<Profile> {
     };
     let identified = identified_profiles();
     let others = BASES.iter().map(|(name, ..)| *name);
-    let names = identified.chain(others);
-    let names = names.flat_map(|name| [Some(name.to_string()), with_bbr(name)]);
+    let names = identified.chain(others).flat_map(|name| [Some(name.to_string()), with_bbr(name)]);
     let mut known: Vec<Profile> = Vec::new();
     for name in names.flatten() {
         if let Ok(profile) = name.parse::<Profile>()

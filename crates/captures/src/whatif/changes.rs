@@ -16,7 +16,7 @@ pub struct Changes {
     pub connections: u64,
     /// Their mean flow completion time without the mechanism.
     pub mean_fct_ms: Option<f64>,
-    /// The same from establishment.
+    /// Their mean flow completion time from establishment, without the mechanism.
     pub mean_fct_established_ms: Option<f64>,
     /// The mean change.
     pub mean_change_ms: Option<f64>,

@@ -5,7 +5,7 @@ use super::columns::{predictions, results};
 use super::reasons::Reasons;
 use crate::analysis::Analyzed;
 use recoup_table::{Layout, Schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// The document's name and version.
@@ -46,16 +46,14 @@ fn capture(analyzed: &Analyzed<Answer>, with_connections: bool) -> io::Result<Va
         "best": answer.best().map(|best| &best.mechanism),
         "results": results?,
     });
-    if let (true, Value::Object(object)) = (with_connections, &mut object) {
-        let rows = serde_json::to_value(predictions().to_json(&answer.predictions()))?;
-        object.insert("connections".into(), rows);
+    if with_connections {
+        object["connections"] = serde_json::to_value(predictions().to_json(&answer.predictions()))?;
     }
     Ok(object)
 }
 
 fn reasons(reasons: &Reasons) -> Vec<Value> {
-    let counts = reasons.by_count();
-    let counts = counts.iter().map(|reason| {
+    let counts = reasons.by_count().into_iter().map(|reason| {
         json!({
             "reason": reason.name,
             "text": reason.about,
@@ -65,35 +63,13 @@ fn reasons(reasons: &Reasons) -> Vec<Value> {
     counts.collect()
 }
 
-/// A result with its intervals as pairs.
+/// A row of columns, with the causes and the connections that change most.
 fn result(result: &MechanismResult) -> io::Result<Value> {
-    let columns = serde_json::to_value(results().row_to_json(result))?;
-    let Value::Object(columns) = columns else {
-        return Ok(columns);
-    };
-    let mut object = Map::new();
-    for (name, value) in columns {
-        if let Some(interval) = name.strip_suffix("_ci95_low_ms") {
-            object.insert(format!("{interval}_ci95_ms"), json!([value]));
-        } else if let Some(interval) = name.strip_suffix("_ci95_high_ms") {
-            let low = object.get_mut(&format!("{interval}_ci95_ms"));
-            if let Some(Value::Array(low)) = low {
-                low.push(value);
-            }
-        } else {
-            object.insert(name, value);
-        }
-    }
-    let intervals = object.values_mut().filter(|value| value.is_array());
-    for interval in intervals {
-        if interval[0].is_null() {
-            *interval = Value::Null;
-        }
-    }
-    object.insert("causes".into(), result.causes.iter().map(cause).collect());
-    object.insert("gain_most".into(), named(&result.gain_most));
-    object.insert("lose_most".into(), named(&result.lose_most));
-    Ok(Value::Object(object))
+    let mut row = serde_json::to_value(results().row_to_json(result))?;
+    row["causes"] = result.causes.iter().map(cause).collect();
+    row["gain_most"] = named(&result.gain_most);
+    row["lose_most"] = named(&result.lose_most);
+    Ok(row)
 }
 
 fn cause(cause: &CauseChange) -> Value {

@@ -23,7 +23,7 @@
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_964;
 
-/// What one connection adds to the variance of a mean change.
+/// The part of one connection in the variance of a mean change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Uncertainty {
     /// Its change, in ms.

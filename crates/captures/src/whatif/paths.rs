@@ -1,4 +1,4 @@
-//! What the connections of a path share: its bottleneck, and how long its receivers delay ACKs.
+//! Facts about a path that its connections share: its bottleneck, and how long its receivers delay ACKs.
 //!
 //! A connection seldom shows the limit of a queue, or the delay of ACKs, by itself. All connections of a path
 //! together do, and each is then rerun with what its path shows; without ACK delays on its path, with those
@@ -38,7 +38,7 @@ pub(super) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
     }
 }
 
-/// What the connections of a path show.
+/// Facts about a path.
 struct PathFacts {
     bottleneck: Option<Bottleneck>,
     ack_delays: AckDelays,

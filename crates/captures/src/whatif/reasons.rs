@@ -1,6 +1,6 @@
 //! Why connections, or their senders, are not in an answer, and how many.
 
-use crate::explain::words::grouped;
+use crate::wording::grouped;
 use std::collections::BTreeMap;
 
 /// Connections or senders counted by a reason.
@@ -39,9 +39,7 @@ impl Reasons {
 
     /// The reasons in words with their counts, the most frequent first.
     pub(crate) fn in_words(&self) -> String {
-        let all = self.by_count();
-        let all = all.iter();
-        let all = all.map(|r| format!("{} ({})", r.about, grouped(r.count)));
+        let all = self.by_count().into_iter().map(|r| format!("{} ({})", r.about, grouped(r.count)));
         all.collect::<Vec<_>>().join("; ")
     }
 
@@ -70,8 +68,7 @@ mod tests {
         more.add("one_way", "one direction only");
         all.merge(more);
         assert_eq!(all.total(), 5);
-        let counts = all.by_count();
-        let counts: Vec<_> = counts.iter().map(|r| (r.name, r.count)).collect();
+        let counts: Vec<_> = all.by_count().iter().map(|r| (r.name, r.count)).collect();
         assert_eq!(counts, [("no_data", 3), ("one_way", 2)]);
     }
 }

@@ -56,7 +56,7 @@ pub(super) struct Rerun {
     pub error_ms: f64,
     /// The flow completion time of the base run.
     pub base_fct_ms: f64,
-    /// The same from establishment.
+    /// The flow completion time of the base run from establishment.
     pub base_fct_established_ms: f64,
     /// Bytes, retransmissions and spurious ones of the base run.
     pub bytes: u64,
@@ -66,7 +66,7 @@ pub(super) struct Rerun {
     pub predictions: Vec<Option<Prediction>>,
 }
 
-/// What a mechanism does to a connection. Values of several draws are means.
+/// Predicted changes by a mechanism in one connection. Values of several draws are means.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Prediction {
     /// The change of the flow completion time; negative: faster.
@@ -84,7 +84,7 @@ pub(super) struct Prediction {
     pub extra_spurious: f64,
 }
 
-/// What came of a batch, and of all before it.
+/// Results of a batch, and of all before it.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub reruns: Vec<Rerun>,
@@ -100,7 +100,7 @@ pub(super) struct Done {
 /// A connection that was run once under every mechanism.
 struct Begun {
     rerun: Rerun,
-    /// What its draws need; `None` if nothing was drawn.
+    /// Input of its draws; `None` if nothing was drawn.
     undecided: Option<(Arc<Recorded>, Reproduced)>,
 }
 
@@ -200,8 +200,7 @@ impl Plan<'_> {
     fn begin(&self, rerunner: &mut Rerunner, number: usize, recorded: &Arc<Recorded>) -> Result<Begun, Without> {
         let candidate = &self.candidates[number];
         let order = self.bases.order(candidate);
-        let profiles = order.iter().map(|i| self.bases.known()[*i].clone());
-        let profiles: Vec<Profile> = profiles.collect();
+        let profiles: Vec<Profile> = order.iter().map(|i| self.bases.known()[*i].clone()).collect();
         let reproduced = rerunner.reproduce(recorded, &profiles).map_err(Without::Apart)?;
         let base_fct = reproduced.base.fct.zip(reproduced.base.fct_established);
         let (base_fct, established) = base_fct.ok_or(Without::Apart(Mismatch::Incomplete))?;
@@ -252,11 +251,12 @@ impl Plan<'_> {
             let Some(mechanisms) = mechanisms.filter(|_| is_drawn) else {
                 continue;
             };
-            let runs = (0..self.draws).map(|draw| {
-                let seed = seed(self.seed, candidate.id, draw);
-                rerunner.run(recorded, reproduced, &mechanisms, losses, seed)
-            });
-            let runs: Vec<Outcome> = runs.collect();
+            let runs: Vec<Outcome> = (0..self.draws)
+                .map(|draw| {
+                    let seed = seed(self.seed, candidate.id, draw);
+                    rerunner.run(recorded, reproduced, &mechanisms, losses, seed)
+                })
+                .collect();
             *prediction = Prediction::of(&reproduced.base, &runs);
         }
         rerun
@@ -276,8 +276,8 @@ impl Prediction {
     /// From the runs under a mechanism. `None` if half of them or more did not complete.
     fn of(base: &Outcome, runs: &[Outcome]) -> Option<Self> {
         let base_fct = millis(base.fct?);
-        let complete = runs.iter().filter_map(|run| Some((run, millis(run.fct?) - base_fct)));
-        let complete: Vec<(&Outcome, f64)> = complete.collect();
+        let complete: Vec<(&Outcome, f64)> =
+            runs.iter().filter_map(|run| Some((run, millis(run.fct?) - base_fct))).collect();
         if 2 * complete.len() <= runs.len() {
             return None;
         }

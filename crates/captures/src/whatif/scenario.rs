@@ -17,15 +17,15 @@ use super::candidates::{Candidates, Sample};
 use super::gather::Task;
 use super::gather::{Gathering, sought};
 use super::reasons::Reasons;
-use super::run::Watch;
-use crate::analysis::{self, AnalysisError, Analyzed};
-use crate::reread::{kept_note, read_again, read_connections, read_once};
+use crate::analysis::{AnalysisError, Analyzed};
+use crate::capture::{Again, Capture, Progress};
+use crate::reread::read_connections;
 use facts::Facts;
 use recoup_support::threads::in_parallel_with;
 use recoup_support::threads::in_parallel_with;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{Counts, PacketSource, ReadError};
+use recoup_trace::read::ReadError;
 use recoup_whatif::Rerunner;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,51 +59,32 @@ impl From<ReadError> for InferenceError {
     }
 }
 
-/// The scenario of a capture, which the user calls `capture`. `first` is read, and then what `again` opens.
+/// The scenario of a capture.
 ///
 /// # Errors
 /// When the capture cannot be read, or not a second time, or when no connection shows enough.
-pub fn infer_scenario<S: PacketSource, T: PacketSource>(
-    capture: &str,
-    first: S,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+pub fn infer_scenario(
+    capture: Capture<'_>,
     settings: &Settings,
-    watch: Watch<'_>,
+    progress: &dyn Progress,
 ) -> Result<InferredScenario, InferenceError> {
-    let go_on = |source: &S| (watch.bytes)(source.taken());
     let candidates = || Candidates::new(Sample { most: MOST_CONNECTIONS, ..Sample::default() });
-    let analyzed = analysis::run(capture, first, settings, candidates, go_on)?;
-    let mut scenario = from_candidates(&analyzed, again, settings, watch)?;
+    let (analyzed, again) = capture.analyze_first(settings, candidates, progress)?;
+    let mut scenario = from_candidates(&analyzed, &again, settings, progress)?;
     scenario.notes = analyzed.notes();
+    scenario.notes.extend(again.kept_note("are used"));
     Ok(scenario)
 }
 
-/// The same of a stream, which is read once: a limited number of its packets is kept.
-///
-/// # Errors
-/// Those of [`infer_scenario`].
-pub fn infer_scenario_of_stream<S: PacketSource>(
-    capture: &str,
-    source: S,
-    settings: &Settings,
-    watch: Watch<'_>,
-) -> Result<InferredScenario, InferenceError> {
-    let (mut scenario, kept) =
-        read_once(source, |first, again| infer_scenario(capture, first, again, settings, watch))?;
-    let note = kept.map(|kept| kept_note(kept, "are used"));
-    scenario.notes.extend(note);
-    Ok(scenario)
-}
-
-fn from_candidates<T: PacketSource>(
+fn from_candidates(
     analyzed: &Analyzed<Candidates>,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    again: &Again<'_>,
     settings: &Settings,
-    watch: Watch<'_>,
+    progress: &dyn Progress,
 ) -> Result<InferredScenario, InferenceError> {
     let found = &analyzed.findings;
     let bases = Bases::new(&found.rows, settings.profile.as_ref());
-    let (facts, refused) = read_facts(analyzed, &bases, again, settings, watch)?;
+    let (facts, refused) = read_facts(analyzed, &bases, again, settings, progress)?;
     let servers = facts.iter().filter(|one| one.sender == Host::Server);
     let sender = match servers.count() * 2 >= facts.len() {
         true => Host::Server,
@@ -128,12 +109,12 @@ fn from_candidates<T: PacketSource>(
 
 /// Reads the packets of the connections, and what they show. Also returns the connections that show too
 /// little.
-fn read_facts<T: PacketSource>(
+fn read_facts(
     analyzed: &Analyzed<Candidates>,
     bases: &Bases,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    again: &Again<'_>,
     settings: &Settings,
-    watch: Watch<'_>,
+    progress: &dyn Progress,
 ) -> Result<(Vec<Facts>, Reasons), ReadError> {
     let candidates = &analyzed.findings.rows;
     let mut refused = analyzed.findings.refused.clone();
@@ -142,7 +123,7 @@ fn read_facts<T: PacketSource>(
         return Ok((all, refused));
     }
     let count = AtomicU64::new(0);
-    let goes_on = || (watch.reruns)(count.load(Ordering::Relaxed), candidates.len() as u64);
+    let goes_on = || progress.reruns(count.load(Ordering::Relaxed), candidates.len() as u64);
     let mut kept = 0;
     let batch = |tasks: Vec<Task>| {
         let one = |rerunner: &mut Rerunner, i: usize| {
@@ -164,13 +145,12 @@ fn read_facts<T: PacketSource>(
             }
         }
     };
-    let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
+    let ((given_up, _), _) = again.read(analyzed, &|_| goes_on(), |source, go_on| {
         let sought = sought(candidates);
         let mut gathering = Gathering::new(batch);
         read_connections(source, &sought, &mut gathering, go_on);
         gathering.finish()
-    };
-    let ((given_up, _), _) = read_again(analyzed, again, &|_| goes_on(), read)?;
+    })?;
     for _ in 0..given_up {
         refused.add("too_large", "its packets take up too much memory");
     }

@@ -4,9 +4,8 @@ use super::answer::{Answer, MechanismResult};
 use super::changes::Changes;
 use crate::analysis::Analyzed;
 use crate::explain::cause_title;
-use crate::explain::words::{capitalized, count, duration, grouped, list, millis, percent};
-use comfy_table::{Cell, CellAlignment};
-use recoup_table::plain_table;
+use crate::wording::{capitalized, count, duration, grouped, list, millis, percent};
+use recoup_table::table_of_texts;
 use recoup_trace::finding::Cause;
 use std::time::Duration;
 
@@ -32,17 +31,20 @@ pub fn answer_text(analyzed: &Analyzed<Answer>) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// What was rerun.
+/// Connections that were rerun, and their profiles.
 fn scope(answer: &Answer) -> String {
     let mut text = format!("{}, {} run again", count(answer.connections, "connection"), grouped(answer.rerun));
     if answer.lossy > 0 {
         text += &format!(", {} of them with a loss", grouped(answer.lossy));
     }
-    let bases = answer.bases.iter().map(|(name, connections)| {
-        let connections = grouped(*connections);
-        format!("{name} ({connections})")
-    });
-    let bases: Vec<String> = bases.collect();
+    let bases: Vec<String> = answer
+        .bases
+        .iter()
+        .map(|(name, connections)| {
+            let connections = grouped(*connections);
+            format!("{name} ({connections})")
+        })
+        .collect();
     if !bases.is_empty() {
         text += &format!("; their senders run {}", list(&bases));
     }
@@ -55,8 +57,7 @@ pub(crate) fn finding(answer: &Answer) -> String {
         return "No connection could be run again.".into();
     }
     let others = |best: &str| {
-        let others = answer.results.iter().filter(|r| r.mechanism != best);
-        let others = others.filter(|result| result.all.helps());
+        let others = answer.results.iter().filter(|r| r.mechanism != best).filter(|result| result.all.helps());
         let mut others: Vec<_> = others.collect();
         others.sort_by(|a, b| a.all.sum_change_ms.total_cmp(&b.all.sum_change_ms));
         let others = others.into_iter().take(MOST_OTHERS);
@@ -74,14 +75,17 @@ pub(crate) fn finding(answer: &Answer) -> String {
         }
         None if answer.results.is_empty() => "No mechanism was tried.".into(),
         None => {
-            let named = answer.results.iter().filter_map(|result| {
-                let mean = signed(result.all.mean_change_ms?);
-                let interval = result.all.interval_ms.map_or(String::new(), |(low, high)| {
-                    format!(" (95 % interval: {} to {})", signed(low), signed(high))
-                });
-                Some(format!("{} {mean}{interval}", result.mechanism))
-            });
-            let named: Vec<String> = named.collect();
+            let named: Vec<String> = answer
+                .results
+                .iter()
+                .filter_map(|result| {
+                    let mean = signed(result.all.mean_change_ms?);
+                    let interval = result.all.interval_ms.map_or(String::new(), |(low, high)| {
+                        format!(" (95 % interval: {} to {})", signed(low), signed(high))
+                    });
+                    Some(format!("{} {mean}{interval}", result.mechanism))
+                })
+                .collect();
             format!("No mechanism tried certainly makes connections end sooner on average: {}.", list(&named))
         }
     }
@@ -132,19 +136,6 @@ fn interval(changes: &Changes) -> String {
     changes.interval_ms.map_or("-".into(), |(low, high)| format!("{low:.1} to {high:.1}"))
 }
 
-/// A table with the names to the left and the values to the right.
-fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut table = plain_table();
-    table.set_header(header);
-    for row in rows {
-        table.add_row(row.into_iter().enumerate().map(|(i, text)| match i {
-            0 => Cell::new(text),
-            _ => Cell::new(text).set_alignment(CellAlignment::Right),
-        }));
-    }
-    table.to_string()
-}
-
 fn change_table(answer: &Answer) -> String {
     let header = [
         "change of the completion time",
@@ -176,7 +167,7 @@ fn change_table(answer: &Answer) -> String {
             share(all, all.worse),
         ]
     });
-    table(&header, rows)
+    table_of_texts(&header, 1, rows)
 }
 
 fn cost_table(answer: &Answer) -> String {
@@ -193,7 +184,7 @@ fn cost_table(answer: &Answer) -> String {
             format!("{:.0}", 100.0 * all.share_drawn),
         ]
     });
-    table(&header, rows)
+    table_of_texts(&header, 1, rows)
 }
 
 /// The mean change by cause: a line for each cause, a column for each mechanism.
@@ -204,15 +195,16 @@ fn cause_table(answer: &Answer) -> Option<String> {
         let most = found.map(|c| c.connections).max()?;
         Some((cause, most))
     });
-    let rows = causes.map(|(cause, connections)| {
-        let name = format!("{} ({connections})", cause_title(cause));
-        let changes = answer.results.iter().map(|r| ms(of(r, cause).map(|c| c.mean_change_ms)));
-        std::iter::once(name).chain(changes).collect()
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
+    let rows: Vec<Vec<String>> = causes
+        .map(|(cause, connections)| {
+            let name = format!("{} ({connections})", cause_title(cause));
+            let changes = answer.results.iter().map(|r| ms(of(r, cause).map(|c| c.mean_change_ms)));
+            std::iter::once(name).chain(changes).collect()
+        })
+        .collect();
     let names = answer.results.iter().map(|r| &*r.mechanism);
     let header: Vec<&str> = std::iter::once("mean change (ms) by cause (connections)").chain(names).collect();
-    (!rows.is_empty()).then(|| table(&header, rows.into_iter()))
+    (!rows.is_empty()).then(|| table_of_texts(&header, 1, rows))
 }
 
 /// The connections that gain and lose most under the best mechanism, or else under the first.
@@ -232,7 +224,7 @@ fn most_changed(answer: &Answer) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Under {}, {}.", result.mechanism, parts.join("; ")))
 }
 
-/// What the answer rests on.
+/// The error of the base runs, and the draws.
 fn rests_on(answer: &Answer) -> String {
     let error = duration(Duration::try_from_secs_f64(answer.model_error_ms / 1e3).unwrap_or_default());
     let mut text = format!("The base runs end within {error} of the capture (root mean square).");

@@ -25,14 +25,13 @@ use super::captures::CAPTURES;
 use super::populations::population;
 use crate::experiment::Effort;
 use crate::last::Last;
-use crate::population::InMemory;
 use crate::prelude::*;
+use recoup_captures::capture::{Capture, Unwatched};
 use recoup_captures::parameters::{
     ChangeKind, Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel, study_capture,
 };
 use recoup_captures::study::Model;
 use recoup_captures::study::published::System;
-use recoup_captures::whatif::Watch;
 use recoup_draw::chart::PointPanel;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
@@ -245,15 +244,11 @@ fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied> {
     for (frame, packet) in (1..).zip(&mut packets) {
         packet.frame = frame;
     }
-    let packets = InMemory::new(packets);
     let request = Request { grid: grid(), model: Model::Forms, lists_events: false };
     let settings = Settings { profile: Some(profile), ..Settings::default() };
-    let watch = Watch { bytes: &|_| true, reruns: &|_, _| true };
-    let again = packets.clone();
     let mut senders = Vec::new();
-    let studied = study_capture(system.name, packets, |_| Ok(again), &request, &settings, watch, &mut |row| {
-        senders.extend(sender(row))
-    });
+    let capture = Capture::packets(system.name, &packets);
+    let studied = study_capture(capture, &request, &settings, &Unwatched, &mut |row| senders.extend(sender(row)));
     // Reading from memory does not fail.
     let studied = studied.map_err(|e| SettingsError::Path(e.to_string()))?;
     Ok(Studied { study: studied.findings, senders })

@@ -2,23 +2,22 @@
 
 pub mod call;
 mod plot;
-pub(crate) mod progress;
 mod slp;
 mod state;
 mod views;
 
 use crate::Failure;
 use crate::analysis_args::AnalysisArgs;
-use crate::output::{Format, check_terminal, format_of_output, format_parser};
+use crate::output::{Format, check_terminal, format_or_ending, format_parser};
 use plot::plot;
-pub(crate) use progress::CaptureBar;
-use recoup_captures::analysis::{AllConnections, AllRetransmissions, Continued, Summary};
+use recoup_captures::analysis::{AllConnections, AllRetransmissions, Continued, Summary, Tabular};
+use recoup_captures::capture::{Input, InputError};
 use recoup_support::output_file::same_file;
 use recoup_support::suggest::did_you_mean;
 use recoup_trace::analyze::Settings;
 use state::go_on;
 use std::path::{Path, PathBuf};
-use views::{Printable, show};
+use views::show;
 
 const HELP: &str = "\
 Triggers: fast, early, rto, slow_start, tlp, syn, syn_ack, unknown. Two timers that fire at the same
@@ -169,12 +168,20 @@ impl Args {
         self.state.is_some() || !self.merge_state.is_empty()
     }
 
+    fn input(&self) -> Result<Input<'_>, InputError> {
+        Input::new(&self.captures, self.is_joined())
+    }
+
+    /// How many captures are analyzed, each by itself.
+    fn count(&self) -> usize {
+        if self.is_joined() { 1 } else { self.captures.len() }
+    }
+
     /// The format of `--format`, or else of the output file's ending.
     fn format(&self) -> Result<Format, Failure> {
-        match self.format {
-            Some(format) => Ok(format),
-            None if self.plot.is_some() => Ok(Format::Svg),
-            None => format_of_output(&self.output, FORMATS, Format::Table),
+        match self.plot {
+            Some(_) => Ok(Format::Svg),
+            None => format_or_ending(self.format, &self.output, FORMATS, Format::Table),
         }
     }
 }
@@ -190,7 +197,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(number) = args.plot {
         plot(args, number, &settings)
     } else if args.study == Some(Paper::Slp) {
-        slp::study(args, &settings)
+        slp::show(args, &settings)
     } else if args.retransmissions {
         show_view::<AllRetransmissions>(args, &settings)
     } else if args.connections {
@@ -200,28 +207,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn show_view<V: Printable + Continued<Shown: Printable>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+fn show_view<V: Tabular + Continued<Shown: Tabular>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     match args.has_state() {
         true => go_on::<V>(args, settings),
         false => show::<V>(args, settings),
     }
 }
 
-/// Checks that standard input is read once, that no capture is overwritten, and that a terminal gets
-/// no binary data.
+/// Checks that all captures can be read and none is overwritten, and that a terminal gets no binary data.
 fn check_paths(args: &Args) -> Result<(), Failure> {
-    let is_stdin = |path: &&PathBuf| path.as_path() == Path::new("-");
-    if args.captures.iter().filter(is_stdin).count() > 1 {
-        let line = "-: standard input can be read only once";
-        return Err(Failure::Wrong(line.into()));
-    }
     if args.state.is_none() && args.has_state() && !args.captures.is_empty() {
         let line = "--merge-state: expected no captures, or --state FILE to save the analysis in";
-        return Err(Failure::Wrong(line.into()));
-    }
-    let several = args.captures.len() > 1;
-    if args.is_joined() && several && args.captures.iter().any(|path| is_stdin(&path)) {
-        let line = "-: standard input cannot be joined with files: expected files only";
         return Err(Failure::Wrong(line.into()));
     }
     check_study(args)?;
@@ -235,14 +231,15 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
     if to_stdout {
         check_terminal(format)?;
     }
-    Ok(crate::commands::analyze::call::check(&args.captures)?)
+    args.input()?;
+    Ok(())
 }
 
 /// Checks what goes with `--study`.
 fn check_study(args: &Args) -> Result<(), Failure> {
     check_equals_sign(args)?;
     let is_slp = args.study == Some(Paper::Slp);
-    let several = args.captures.len() > 1 && !args.is_joined();
+    let several = args.count() > 1;
     let line = match is_slp {
         true if several && args.figures.is_some() => "--study=slp --figures: expected one capture, or --join",
         true if several && args.likelihoods.is_some() => "--likelihoods: expected one capture, or --join",
@@ -283,8 +280,7 @@ fn check_overwriting(args: &Args) -> Result<(), Failure> {
             Some("-") => (Path::new("/dev/stdin"), "standard input".to_owned()),
             _ => (capture.as_path(), capture.display().to_string()),
         });
-        let states = args.merge_state.iter();
-        let states = states.map(|state| (state.as_path(), state.display().to_string()));
+        let states = args.merge_state.iter().map(|state| (state.as_path(), state.display().to_string()));
         let read = captures.chain(states);
         for (input, name) in read {
             if same_file(input, written) {

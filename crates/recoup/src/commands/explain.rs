@@ -1,16 +1,14 @@
 //! `recoup explain`.
 
-pub mod call;
-
 use crate::analysis_args::AnalysisArgs;
-use crate::commands::analyze::call::Captures;
-use crate::commands::analyze::progress::CaptureBar;
-use crate::commands::explain::call::{Input, explain, explain_as_page, explain_connection};
-use crate::output::{Format, Output, format_of_output, format_parser};
-use crate::{Failure, console, interrupt};
+use crate::commands::captures::{CaptureBar, end, end_with, until_interrupted, write_text, write_texts};
+use crate::output::{Format, Output, format_or_ending, format_parser};
+use crate::{Failure, console};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use recoup_captures::capture::{Input, InputError};
 use recoup_captures::explain::{
-    Facts, PageRequest, Report, SortBy, connection_text, explanation_text, write_explanations,
+    Facts, PageRequest, Report, SortBy, connection_text, explain, explain_as_page, explain_connection,
+    explanation_text, write_explanations,
 };
 use recoup_trace::analyze::Settings;
 use std::path::PathBuf;
@@ -82,18 +80,10 @@ fn order() -> impl TypedValueParser<Value = SortBy> {
 }
 
 impl Args {
-    fn format(&self) -> Result<Format, Failure> {
-        match self.format {
-            Some(format) => Ok(format),
-            None => format_of_output(&self.output, FORMATS, Format::Table),
-        }
-    }
-
-    fn input(&self) -> Input<'_> {
-        match (self.demo, self.join) {
-            (true, _) => Input::Demo,
-            (false, true) => Input::Joined(&self.captures),
-            (false, false) => Input::Each(&self.captures),
+    fn input(&self) -> Result<Input<'_>, InputError> {
+        match self.demo {
+            true => Ok(Input::Demo),
+            false => Input::new(&self.captures, self.join),
         }
     }
 
@@ -117,57 +107,46 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let format = args.format()?;
-    crate::commands::analyze::call::check(&args.captures)?;
+    let format = format_or_ending(args.format, &args.output, FORMATS, Format::Table)?;
+    let input = args.input()?;
     let output = Output::create(&args.output)?;
     let settings = args.analysis.settings()?;
     match (format, args.connection) {
-        (Format::Html, _) => page(args, &settings, output),
-        (_, Some(number)) => one_connection(args, number, &settings, output),
-        (_, None) => whole_captures(args, format, &settings, output),
+        (Format::Html, _) => page(args, input, &settings, output),
+        (_, Some(number)) => one_connection(args, input, number, &settings, output),
+        (_, None) => whole_captures(args, input, format, &settings, output),
     }
 }
 
-fn whole_captures(args: &Args, format: Format, settings: &Settings, output: Output) -> Result<(), Failure> {
-    interrupt::defer();
+fn whole_captures(
+    args: &Args,
+    input: Input<'_>,
+    format: Format,
+    settings: &Settings,
+    output: Output,
+) -> Result<(), Failure> {
     let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
     let most = args.most_connections(format);
     let view = || match args.no_advice {
         true => Facts::new(args.sort, most),
         false => Facts::new(args.sort, most).with_advice(),
     };
-    let all = explain(args.input(), settings, &bar, view);
-    let interrupted = interrupt::stop_deferring();
-    report_failures(&all);
-    if !all.analyzed.is_empty() {
-        output.write(|out| match format {
-            Format::Json => write_explanations(&all.analyzed, out),
-            _ => {
-                for (i, analyzed) in all.analyzed.iter().enumerate() {
-                    let gap = if i == 0 { "" } else { "\n" };
-                    let command = args.command(&analyzed.capture);
-                    let text = explanation_text(&Report::new(analyzed), &command);
-                    write!(out, "{gap}{text}")?;
-                }
-                Ok(())
-            }
-        })?;
-    }
-    match interrupted {
-        true => interrupt::exit(),
-        false if !all.failures.is_empty() => Err(Failure::Reported),
-        false => Ok(()),
-    }
-}
-
-/// Prints what could not be explained.
-fn report_failures(all: &Captures<Facts>) {
+    let (all, interrupted) = until_interrupted(|| explain(input, settings, &bar, view));
     for failure in &all.failures {
         console::error(&failure.to_string());
     }
     if let Some(note) = &all.rotation {
-        console::note(format_args!("{note}"));
+        console::note(note);
     }
+    if !all.analyzed.is_empty() {
+        output.write(|out| match format {
+            Format::Json => write_explanations(&all.analyzed, out),
+            _ => write_texts(&all.analyzed, out, |_, analyzed| {
+                explanation_text(&Report::new(analyzed), &args.command(&analyzed.capture))
+            }),
+        })?;
+    }
+    end(interrupted, !all.failures.is_empty())
 }
 
 /// Checks that there is one capture.
@@ -178,7 +157,7 @@ fn check_one(args: &Args, what: &str) -> Result<(), Failure> {
     }
 }
 
-fn page(args: &Args, settings: &Settings, output: Output) -> Result<(), Failure> {
+fn page(args: &Args, input: Input<'_>, settings: &Settings, output: Output) -> Result<(), Failure> {
     check_one(args, "--format html")?;
     let request = PageRequest {
         order: args.sort,
@@ -186,37 +165,25 @@ fn page(args: &Args, settings: &Settings, output: Output) -> Result<(), Failure>
         first: args.connection,
         advice: !args.no_advice,
     };
-    interrupt::defer();
     let bar = CaptureBar::new(false);
-    let page = explain_as_page(args.input(), request, settings, &bar);
-    let interrupted = interrupt::stop_deferring();
-    let written = page.map_err(Failure::from).and_then(|page| {
-        let html = page.to_html();
-        output.write(|out| out.write_all(html.as_bytes()))
-    });
-    end(written, interrupted)
+    let (page, interrupted) = until_interrupted(|| explain_as_page(input, request, settings, &bar));
+    let written = page.map_err(Failure::from).and_then(|page| write_text(output, &page.to_html()));
+    end_with(written, interrupted)
 }
 
-/// Ends the program if it was interrupted.
-fn end(result: Result<(), Failure>, interrupted: bool) -> Result<(), Failure> {
-    if interrupted {
-        if let Err(failure) = &result {
-            failure.print();
-        }
-        interrupt::exit();
-    }
-    result
-}
-
-fn one_connection(args: &Args, number: u64, settings: &Settings, output: Output) -> Result<(), Failure> {
+fn one_connection(
+    args: &Args,
+    input: Input<'_>,
+    number: u64,
+    settings: &Settings,
+    output: Output,
+) -> Result<(), Failure> {
     check_one(args, "--connection")?;
-    interrupt::defer();
     let bar = CaptureBar::new(false);
-    let explained = explain_connection(args.input(), number, settings, &bar);
-    let interrupted = interrupt::stop_deferring();
+    let (explained, interrupted) = until_interrupted(|| explain_connection(input, number, settings, &bar));
     let written = explained.map_err(Failure::from).and_then(|analyzed| {
         let text = connection_text(&analyzed).unwrap_or_default();
-        output.write(|out| out.write_all(text.as_bytes()))
+        write_text(output, &text)
     });
-    end(written, interrupted)
+    end_with(written, interrupted)
 }

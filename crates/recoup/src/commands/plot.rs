@@ -2,11 +2,12 @@
 
 pub mod call;
 
-use crate::commands::analyze::CaptureBar;
-use crate::commands::plot::call::{Drawing, Input, PlotError, Request, display_name, draw};
+use crate::commands::captures::{CaptureBar, end_with, until_interrupted};
+use crate::commands::plot::call::{Drawing, PlotError, Request, display_name, draw};
 use crate::output::{Format, Output, check_terminal, format_of_output, format_parser, unknown_ending};
-use crate::{Failure, console, interrupt};
+use crate::{Failure, console};
 use clap::ValueEnum;
+use recoup_captures::capture::Input;
 use recoup_captures::diagram::source::{Choice, Directions, SourceError};
 use recoup_captures::filter::Filter;
 use recoup_draw::look::{Look, NoWidth, Theme, Width};
@@ -136,7 +137,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn input(args: &Args) -> Result<Input<'_>, Failure> {
     match args.files.as_slice() {
         files if args.join => Ok(Input::Joined(files)),
-        [file] => Ok(Input::One(file)),
+        file @ [_] => Ok(Input::Each(file)),
         _ => Err(Failure::Wrong("expected one file, or --join".into())),
     }
 }
@@ -158,9 +159,7 @@ pub fn plot(request: &Request<'_>, format: Format, look: &Look, output: &Path) -
         check_terminal(format)?;
     }
     let output = Output::create(output)?;
-    interrupt::defer();
-    let drawing = draw(request, &CaptureBar::new(false));
-    let interrupted = interrupt::stop_deferring();
+    let (drawing, interrupted) = until_interrupted(|| draw(request, &CaptureBar::new(false)));
     let written = match drawing {
         Ok(drawing) => write(drawing, format, look, output),
         Err(error) => {
@@ -168,13 +167,7 @@ pub fn plot(request: &Request<'_>, format: Format, look: &Look, output: &Path) -
             Err(error.into())
         }
     };
-    if interrupted {
-        if let Err(failure) = &written {
-            failure.print();
-        }
-        interrupt::exit();
-    }
-    written
+    end_with(written, interrupted)
 }
 
 fn write(drawing: Drawing, format: Format, look: &Look, output: Output) -> Result<(), Failure> {

@@ -1,6 +1,5 @@
 //! `recoup scenario`.
 
-pub mod call;
 mod from;
 
 use crate::Failure;

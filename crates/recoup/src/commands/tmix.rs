@@ -1,17 +1,15 @@
 //! `recoup tmix`.
 
-pub mod call;
-
-use crate::commands::analyze::CaptureBar;
-use crate::commands::analyze::progress::display_name;
-use crate::commands::tmix::call::{Extracted, vectors_of};
+use crate::commands::captures::{CaptureBar, OneCapture, until_interrupted, write_text};
 use crate::output::Output;
-use crate::{Failure, console, interrupt};
+use crate::{Failure, console};
 use clap::{Subcommand, ValueEnum};
 use recoup_captures::filter::Filter;
+use recoup_captures::tmix;
 use recoup_sim::traffic::cvec::{self, ConnectionVector};
 use recoup_sim::traffic::synth::{QUANTITIES, Synth};
 use recoup_support::quantity::{format_duration, parse_duration};
+use recoup_trace::analyze::ConnectionFilter;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,12 +43,8 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Extract {
-    /// A capture (pcap, pcapng; plain, gzip or zstd); - for standard input
-    #[arg(required = true, value_name = "CAPTURE")]
-    captures: Vec<PathBuf>,
-    /// Read all files as one capture, in the order of their times
-    #[arg(long)]
-    join: bool,
+    #[command(flatten)]
+    capture: OneCapture,
     /// Take only these connections: an expression of tcpdump, such as 'net 10.0.0.0/8 and port 443'
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     filter: Option<Filter>,
@@ -116,25 +110,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn extract(args: &Extract) -> Result<(), Failure> {
-    if args.captures.len() > 1 && !args.join {
-        return Err(Failure::Wrong("expected one capture, or --join".into()));
-    }
-    if args.join && args.captures.iter().any(|path| path.as_os_str() == "-") {
-        let line = "-: standard input cannot be joined with files: expected files only";
-        return Err(Failure::Wrong(line.into()));
-    }
-    crate::commands::analyze::call::check(&args.captures)?;
+    let input = args.capture.input()?;
     let output = Output::create(&args.written.output)?;
-    interrupt::defer();
-    let extracted = vectors_of(&args.captures, args.filter.as_ref(), &CaptureBar::new(false));
-    if interrupt::stop_deferring() {
+    let bar = CaptureBar::new(false);
+    let filter = args.filter.as_ref().map(|filter| filter as &dyn ConnectionFilter);
+    let (extraction, interrupted) =
+        until_interrupted(|| input.first(&bar, |capture| tmix::extract(capture, filter, &bar)));
+    if interrupted {
         console::note("interrupted: the vectors are those of the packets read so far");
     }
-    let Extracted { extraction, notes } = extracted?;
-    let first = args.captures.first();
-    let capture = first.map_or(String::new(), |path| path.display().to_string());
-    let name = display_name(&capture);
-    for note in &notes {
+    let extraction = extraction?;
+    let name = args.capture.display_name();
+    for note in &extraction.notes {
         console::note(format_args!("{name}: {note}"));
     }
     for (count, one, several) in [
@@ -185,7 +172,7 @@ fn write(mut text: String, vectors: &[ConnectionVector], written: &Written, outp
     for vector in vectors {
         cvec::write(vector, format, &mut text);
     }
-    output.write(|out| out.write_all(text.as_bytes()))?;
+    write_text(output, &text)?;
     if written.output != Path::new("-") {
         console::status(format_args!("wrote {}", written.output.display()));
     }

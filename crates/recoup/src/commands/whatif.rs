@@ -1,24 +1,19 @@
 //! `recoup whatif`.
 
+use crate::Failure;
 use crate::analysis_args::AnalysisArgs;
-use crate::commands::analyze::call::Captures;
-use crate::commands::analyze::progress::display_name;
-use crate::commands::whatif::call::{Input, what_if_all};
-use crate::output::{Format, Output, check_terminal, format_of_output, format_parser};
-use crate::{Failure, console, interrupt};
-use progress::RerunBar;
-use recoup_captures::analysis::{Analyzed, View};
+use crate::commands::captures::{CaptureBar, end, report, until_interrupted, write_rows, write_texts};
+use crate::output::{Format, Output, check_terminal, format_or_ending, format_parser};
+use recoup_captures::analysis::Analyzed;
+use recoup_captures::capture::{Input, InputError};
 use recoup_captures::whatif::{
-    Alternative, Answer, MechanismResult, PredictionRow, Request, answer_text, predictions, results, write_answers,
+    Alternative, Answer, PredictionRow, Request, answer_text, predictions, results, what_if, write_answers,
 };
-use recoup_table::Part;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use study::StudyArgs;
 
-pub mod call;
-pub(crate) mod progress;
-pub mod study;
+mod study;
 
 const HELP: &str = "\
 Examples:
@@ -87,10 +82,7 @@ pub(crate) struct Args {
 
 impl Args {
     fn format(&self) -> Result<Format, Failure> {
-        match self.format {
-            Some(format) => Ok(format),
-            None => format_of_output(&self.output, FORMATS, Format::Table),
-        }
+        format_or_ending(self.format, &self.output, FORMATS, Format::Table)
     }
 
     fn request(&self) -> Result<Request, Failure> {
@@ -103,11 +95,13 @@ impl Args {
         Ok(Request { alternatives: alternatives.collect::<Result<_, _>>()?, draws: self.draws, seed: self.seed })
     }
 
-    fn input(&self) -> Input<'_> {
-        match self.join {
-            true => Input::Joined(&self.captures),
-            false => Input::Each(&self.captures),
-        }
+    fn input(&self) -> Result<Input<'_>, InputError> {
+        Input::new(&self.captures, self.join)
+    }
+
+    /// How many captures are read, each by itself.
+    fn count(&self) -> usize {
+        if self.join { 1 } else { self.captures.len() }
     }
 }
 
@@ -118,59 +112,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format()?;
     let request = args.request()?;
     let settings = args.analysis.settings()?;
-    check_inputs(args)?;
+    let input = args.input()?;
     if args.output == Path::new("-") {
         check_terminal(format)?;
     }
     let output = Output::create(&args.output)?;
-    interrupt::defer();
-    let bar = RerunBar::new(args.captures.len() > 1 && !args.join);
-    let all = what_if_all(args.input(), &request, &settings, &bar);
-    let interrupted = interrupt::stop_deferring();
-    print_notes(args, &all, |answer| &answer.notes);
+    let bar = CaptureBar::new(args.count() > 1);
+    let (all, interrupted) =
+        until_interrupted(|| input.each(&bar, |capture| what_if(capture, &request, &settings, &bar)));
+    report(&all, &args.captures, |answer| &answer.notes);
     if !all.analyzed.is_empty() {
         output.write(|out| print(args, format, &all.analyzed, out))?;
     }
-    match interrupted {
-        true => interrupt::exit(),
-        false if !all.failures.is_empty() => Err(Failure::Reported),
-        false => Ok(()),
-    }
-}
-
-/// Checks that the captures exist, and that standard input is read once.
-fn check_inputs(args: &Args) -> Result<(), Failure> {
-    let stdin = args.captures.iter().filter(|path| path.as_os_str() == "-");
-    match stdin.count() {
-        0 => {}
-        1 if args.join && args.captures.len() > 1 => {
-            let line = "-: standard input cannot be joined with files: expected files only";
-            return Err(Failure::Wrong(line.into()));
-        }
-        1 => {}
-        _ => {
-            let line = "-: standard input can be read only once";
-            return Err(Failure::Wrong(line.into()));
-        }
-    }
-    Ok(crate::commands::analyze::call::check(&args.captures)?)
-}
-
-/// Prints what could not be read, and the notes on the captures.
-fn print_notes<V: View>(args: &Args, all: &Captures<V>, notes: fn(&V) -> &[String]) {
-    for failure in &all.failures {
-        console::error(&failure.to_string());
-    }
-    for analyzed in &all.analyzed {
-        let capture = display_name(&analyzed.capture);
-        for note in analyzed.notes().iter().chain(notes(&analyzed.findings)) {
-            console::note(format_args!("{capture}: {note}"));
-        }
-    }
-    for capture in args.captures.iter().skip(all.begun) {
-        let capture = capture.display();
-        console::note(format_args!("{capture}: interrupted before it was read"));
-    }
+    end(interrupted, !all.failures.is_empty())
 }
 
 fn print(args: &Args, format: Format, answers: &[Analyzed<Answer>], out: &mut (dyn Write + Send)) -> io::Result<()> {
@@ -179,31 +133,18 @@ fn print(args: &Args, format: Format, answers: &[Analyzed<Answer>], out: &mut (d
         Format::Csv | Format::Parquet if args.connections => {
             let rows = |one: &Analyzed<Answer>| one.findings.predictions();
             let rows: Vec<Vec<PredictionRow>> = answers.iter().map(rows).collect();
-            let parts = parts(args, answers, rows.iter().map(Vec::as_slice));
-            match format {
-                Format::Csv => predictions().write_csv(&parts, out),
-                _ => predictions().write_parquet(&parts, out),
-            }
+            let named = answers.iter().zip(&rows).map(|(one, rows)| (&*one.capture, &**rows));
+            write_rows(format, &predictions(), args.count(), named, out)
         }
         Format::Csv | Format::Parquet => {
-            let rows = answers.iter().map(|one| &*one.findings.results);
-            let parts: Vec<Part<'_, MechanismResult>> = parts(args, answers, rows);
-            match format {
-                Format::Csv => results().write_csv(&parts, out),
-                _ => results().write_parquet(&parts, out),
-            }
+            let named = answers.iter().map(|one| (&*one.capture, &*one.findings.results));
+            write_rows(format, &results(), args.count(), named, out)
         }
-        _ => {
-            for (i, analyzed) in answers.iter().enumerate() {
-                let gap = if i == 0 { "" } else { "\n" };
-                write!(out, "{gap}{}", answer_text(analyzed))?;
-                if args.connections {
-                    let rows = analyzed.findings.predictions();
-                    write!(out, "\n{}\n", predictions().to_text(&rows, &COLUMNS))?;
-                }
-            }
-            Ok(())
-        }
+        _ => write_texts(answers, out, |_, analyzed| {
+            let rows = || predictions().to_text(&analyzed.findings.predictions(), &COLUMNS);
+            let rows = args.connections.then(|| format!("\n{}\n", rows()));
+            answer_text(analyzed) + &rows.unwrap_or_default()
+        }),
     }
 }
 
@@ -220,12 +161,3 @@ const COLUMNS: [&str; 10] = [
     "deviation_ms",
     "packets_drawn",
 ];
-
-/// The rows of each capture. Several captures keep the column that names them, even where one alone could
-/// be read.
-fn parts<'a, R, V>(args: &Args, answers: &'a [Analyzed<V>], rows: impl Iterator<Item = &'a [R]>) -> Vec<Part<'a, R>> {
-    let named = answers.iter().zip(rows).map(|(answer, rows)| Part { name: &answer.capture, rows });
-    let all = if args.join { 1 } else { args.captures.len() };
-    let unread = (answers.len()..all).map(|_| Part { name: "", rows: &[] });
-    named.chain(unread).collect()
-}

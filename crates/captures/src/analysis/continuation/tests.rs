@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::analysis::{
-    AllConnections, AllRetransmissions, Change, Changes, Collector, Document, Record, Row, Summary, run, write_json,
+    AllConnections, AllRetransmissions, Change, Changes, Collector, Record, Row, Summary, Tabular, run, write_json,
 };
-use crate::run::run_observed;
-use crate::scenario::Scenario;
 use crate::state_file::Origin;
+use recoup_lab::run::run_observed;
+use recoup_lab::scenario::Scenario;
 use recoup_recovery::Event;
 use recoup_sim::{Observer, Packet, Point};
 use recoup_table::Columns;
@@ -235,7 +235,7 @@ fn the_latest_records_of_all_runs_are_the_connections_of_the_whole() {
     check_rows::<AllConnections, _>(|view| view.rows);
 }
 
-fn json<V: Document>(analyzed: Analyzed<V>) -> String {
+fn json<V: Tabular>(analyzed: Analyzed<V>) -> String {
     let mut out = Vec::new();
     write_json(&[analyzed], &mut out).unwrap();
     String::from_utf8(out).unwrap()

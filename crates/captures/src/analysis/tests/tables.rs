@@ -1,7 +1,13 @@
 //! Text tables.
 
 use super::*;
-use crate::report::assert_fits_a_terminal;
+
+/// Fails if a row of the table is wider than 160 columns.
+fn assert_fits_a_terminal(table: &str) {
+    for row in table.lines().filter(|line| line.starts_with('|')) {
+        assert!(row.chars().count() <= 160, "{row}");
+    }
+}
 
 /// No table is wider than 120 columns.
 #[test]
@@ -10,8 +16,8 @@ fn tables_name_quantities_and_units() {
     let tables = [
         summary_tables(&summary),
         study_tables(&summary.findings.study.report()),
-        connection_table(&analyzed::<AllConnections>(&ten())),
-        retransmission_table(&analyzed::<AllRetransmissions>(&ten())),
+        AllConnections::text(&analyzed::<AllConnections>(&ten())),
+        AllRetransmissions::text(&analyzed::<AllRetransmissions>(&ten())),
     ];
     for (table, parts) in tables.iter().zip([
         &[
@@ -88,7 +94,7 @@ fn the_table_of_connections_shows_when_each_begins() {
     let mut second = one_connection();
     second[0].0.begun = Instant::from_nanos(BEGIN) + ms(1250);
     let [first, second] = [one_connection(), second].map(|[one]| one);
-    let text = connection_table(&analyzed::<AllConnections>(&[first, second]));
+    let text = AllConnections::text(&analyzed::<AllConnections>(&[first, second]));
     let rows: Vec<&str> = text.lines().filter(|row| row.contains("| 192.")).collect();
     assert!(rows[0].contains("| 0.000000 | 2.000000 |"), "{text}");
     assert!(rows[1].contains("| 1.250000 | 0.750000 |"), "{text}");
@@ -109,10 +115,12 @@ fn tables_of_changes_have_a_column_for_the_record() {
     let records = changes(findings);
     let names: Vec<&str> = records.iter().map(|record| record.change.name()).collect();
     assert_eq!(names, ["withdrawn", "revised", "new"]);
-    let table = changed_retransmission_table(&shown(records));
+    let table = Changes::<Retransmission>::text(&shown(records));
     for (frame, expected) in [("2", "withdrawn"), ("7", "revised"), ("9", "new")] {
-        let line = table.lines().find(|line| line.starts_with(&format!("| {frame:>5} |")));
-        let line = line.unwrap_or_else(|| panic!("{frame}\n{table}"));
+        let line = table
+            .lines()
+            .find(|line| line.starts_with(&format!("| {frame:>5} |")))
+            .unwrap_or_else(|| panic!("{frame}\n{table}"));
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         assert_eq!(cells[cells.len() - 2], expected, "{table}");
         assert_eq!(cells[2].is_empty(), expected == "withdrawn", "{table}");
@@ -123,10 +131,10 @@ fn tables_of_changes_have_a_column_for_the_record() {
     let old = connection(1, ms(5), &[]);
     given_out.records([(old.clone(), true), (connection(2, ms(5), &[]), true)]);
     let records = given_out.records([(connection(1, ms(6), &[]), true)]);
-    let table = changed_connection_table(&shown(records));
+    let table = Changes::<Connection>::text(&shown(records));
     assert_eq!(cells(&table, "   1").last_chunk::<2>(), Some(&["revised", ""]), "{table}");
     assert_eq!(cells(&table, "   2").last_chunk::<2>(), Some(&["withdrawn", ""]), "{table}");
-    let none = changed_connection_table(&shown(Vec::new()));
+    let none = Changes::<Connection>::text(&shown(Vec::new()));
     assert_eq!(none, "no new connections\n");
 }
 

@@ -23,7 +23,7 @@ pub(super) struct CaptureConnection {
     packets: Vec<KeptPacket>,
 }
 
-/// What is kept of a packet of a connection.
+/// A packet of a connection, as far as it is drawn.
 #[derive(Clone, Copy, Debug)]
 struct KeptPacket {
     frame: u64,
@@ -205,8 +205,12 @@ impl DirectionTrack<'_> {
         let Some(una) = una.filter(|_| acknowledges(segment)) else {
             return;
         };
-        let blocks = segment.options.sack.iter();
-        let blocks: Vec<Span> = blocks.filter_map(|[a, b]| Some(Span::new(self.offset(a)?, self.offset(b)?))).collect();
+        let blocks: Vec<Span> = segment
+            .options
+            .sack
+            .iter()
+            .filter_map(|[a, b]| Some(Span::new(self.offset(a)?, self.offset(b)?)))
+            .collect();
         let window = window_edge(una, segment.window, segment.flags, self.scales);
         // Even with an unknown scale, equal window fields mean that the window did not change.
         let last = self.field.replace(segment.window);

@@ -19,8 +19,8 @@ use recoup_units::Direction;
 /// stops when it returns `false`.
 ///
 /// ```no_run
-/// use recoup_lab::diagram::draw_connections;
-/// use recoup_lab::diagram::source::Directions;
+/// use recoup_captures::diagram::draw_connections;
+/// use recoup_captures::diagram::source::Directions;
 /// use recoup_trace::analyze::{Kept, Settings, analyze};
 /// use recoup_trace::read::Reader;
 ///
@@ -50,7 +50,7 @@ pub fn draw_connections<S: PacketSource>(
     draw_and(source, rows, directions, most_packets, None, go_on)
 }
 
-/// The same, with other connections that are read as well.
+/// Draws connections as [`draw_connections`] does, and reads those of `also` along with them.
 pub(super) fn draw_and<S: PacketSource>(
     source: S,
     rows: &[ConnectionRow],
@@ -130,8 +130,7 @@ fn drawing(
     let findings = connection.directions.each_ref();
     let again = findings.map(|direction| direction.retransmissions.total());
     let bytes = findings.map(|direction| direction.bytes);
-    let main = direction_with_more(again).or(direction_with_more(bytes));
-    let main = main.unwrap_or(Direction::Down);
+    let main = direction_with_more(again).or(direction_with_more(bytes)).unwrap_or(Direction::Down);
     let panel = |direction: Direction| Panel {
         title: panel_title(&connection.directions[direction as usize]),
         ..packets.panel(direction, &by_frame)
@@ -210,8 +209,11 @@ fn panel_title(direction: &finding::Direction) -> String {
 
 fn counts(tally: &Tally) -> String {
     let count = |verdict: &Verdict| tally.of_verdict(*verdict);
-    let some = Verdict::ALL.into_iter().filter(|verdict| count(verdict) > 0);
-    let some: Vec<String> = some.map(|verdict| format!("{} {}", count(&verdict), verdict.name())).collect();
+    let some: Vec<String> = Verdict::ALL
+        .into_iter()
+        .filter(|verdict| count(verdict) > 0)
+        .map(|verdict| format!("{} {}", count(&verdict), verdict.name()))
+        .collect();
     match some.is_empty() {
         true => "none".into(),
         false => some.join(", "),

@@ -1,7 +1,7 @@
-//! What made connections lose time.
+//! The causes of lost time, in sentences.
 
 use super::super::facts::{CauseFacts, Facts, lost_by};
-use super::super::words::{count, duration, grouped, millis, times};
+use crate::wording::{count, duration, grouped, millis, times};
 use recoup_support::stats::Durations;
 use recoup_trace::finding::{Cause, Connection, LostTime, Retransmission};
 use std::cmp::Reverse;
@@ -42,8 +42,7 @@ const GROUPS: [(&str, &[Cause]); 14] = [
 pub fn ranked(facts: &Facts) -> Vec<CauseLine> {
     let line = |(name, causes): &(&'static str, &[Cause])| {
         let lost: Duration = causes.iter().map(|cause| facts.lost.of(*cause)).sum();
-        let clauses = causes.iter().filter_map(|cause| clause(facts, *cause));
-        let clauses: Vec<String> = clauses.collect();
+        let clauses: Vec<String> = causes.iter().filter_map(|cause| clause(facts, *cause)).collect();
         (!lost.is_zero()).then(|| CauseLine {
             causes: causes.to_vec(),
             name,
@@ -64,7 +63,7 @@ pub fn costly(lost: &LostTime) -> Vec<Cause> {
     causes
 }
 
-/// What cost a connection most time; `None` if it lost none.
+/// The cause that cost a connection most time; `None` if it lost none.
 pub fn most_costly(connection: &Connection) -> Option<Cause> {
     costly(&lost_by(connection)).first().copied()
 }
@@ -75,7 +74,7 @@ pub fn cause_title(cause: Cause) -> &'static str {
     one.strip_prefix("a ").or(one.strip_prefix("an ")).unwrap_or(one)
 }
 
-/// What the capture shows of a cause; `None` if it did not occur.
+/// A clause about a cause; `None` if it did not occur.
 fn clause(facts: &Facts, cause: Cause) -> Option<String> {
     let n = u64::from(facts.lost.times(cause));
     if n == 0 {
@@ -128,7 +127,7 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
     })
 }
 
-/// What an occurrence cost, if there are several: the median, and the most where that is far from it.
+/// The cost of an occurrence, if there are several: the median, and the maximum where that is far from it.
 fn each(of: &CauseFacts, lost: Duration, n: u64) -> String {
     if n == 1 {
         return String::new();
@@ -153,7 +152,7 @@ fn at_rtt(of: &CauseFacts) -> String {
     median.map_or(String::new(), |median| format!(", at a round-trip time of {median}"))
 }
 
-/// What is known to help.
+/// A sentence about the only known remedy.
 fn remedy(cause: Cause) -> &'static str {
     match cause {
         Cause::LostSyn => " Only a copy sent in advance would repair a lost SYN sooner.",

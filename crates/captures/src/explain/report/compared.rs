@@ -5,7 +5,7 @@
 //! published them.
 
 use super::super::facts::Facts;
-use super::super::words::{millis, percent};
+use crate::wording::{millis, percent};
 use recoup_trace::finding::Verdict;
 use std::fmt;
 
@@ -15,7 +15,7 @@ const FEW: u64 = 100;
 /// A measured value and the range of usual ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What was measured: `segments retransmitted`.
+    /// The quantity: `segments retransmitted`.
     pub what: &'static str,
     /// The value, with its unit.
     pub value: String,

@@ -1,7 +1,7 @@
 //! How the time of connections was spent, and what the capture does not show of it.
 
 use super::super::facts::{CapturedAt, Facts};
-use super::super::words::{capitalized, count, duration, list, percent_of};
+use crate::wording::{capitalized, count, duration, list, percent_of};
 use recoup_trace::finding::{SenderState, WhyUnknown};
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -19,8 +19,8 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     if states.is_empty() {
         return (Vec::new(), false);
     }
-    let shares = states.iter().map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state)));
-    let shares: Vec<String> = shares.collect();
+    let shares: Vec<String> =
+        states.iter().map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state))).collect();
     let whole = format!(
         "Where the time of {} went: {}.",
         match facts.connections {
@@ -29,17 +29,19 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
         },
         list(&shares)
     );
-    let held = states.iter().filter_map(|(state, time)| {
-        let connections = facts.connections_in_state[*state as usize];
-        let who = limiter(*state)?;
-        Some(format!(
-            "{who} held {} up for {} ({})",
-            count(connections, "connection"),
-            duration(*time),
-            percent_of(*time, all)
-        ))
-    });
-    let held: Vec<String> = held.collect();
+    let held: Vec<String> = states
+        .iter()
+        .filter_map(|(state, time)| {
+            let connections = facts.connections_in_state[*state as usize];
+            let who = limiter(*state)?;
+            Some(format!(
+                "{who} held {} up for {} ({})",
+                count(connections, "connection"),
+                duration(*time),
+                percent_of(*time, all)
+            ))
+        })
+        .collect();
     let held_up = !held.is_empty();
     let mut sentences = vec![whole];
     if held_up {
@@ -48,7 +50,7 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     (sentences, held_up)
 }
 
-/// What a sender did or waited for in a state, as the end of "71 % …".
+/// A state in words, as the end of "71 % …".
 fn doing(state: SenderState) -> &'static str {
     match state {
         SenderState::Connecting => "connecting",
@@ -78,7 +80,7 @@ pub fn state_title(state: SenderState) -> &'static str {
     }
 }
 
-/// What holds a sender up in this state, if it is neither a loss, nor the network, nor the application.
+/// The cause that holds a sender up in this state, if it is neither a loss, nor the network, nor the application.
 fn limiter(state: SenderState) -> Option<&'static str> {
     match state {
         SenderState::ZeroWindow => Some("closed receive windows"),
@@ -104,7 +106,7 @@ pub fn unknown(facts: &Facts) -> Vec<String> {
     noticeable.map(sentence).collect()
 }
 
-/// What the capture point hides of handshakes.
+/// Handshake losses that the capture point hides.
 pub fn invisible_syns(facts: &Facts) -> Option<String> {
     let at_server = facts.captured_at[CapturedAt::Server as usize];
     (at_server > 0)

@@ -27,7 +27,7 @@ pub use columns::{SampleRow, sample_columns, sample_rows};
 pub use document::write_studies;
 pub use figures::{figures, flag_chart, position_chart};
 pub use likelihoods::{LEAST_RETRANSMISSIONS, likelihoods_file};
-pub use run::{SlpStudy, Watch, study, study_packets, study_stream};
+pub use run::{SlpStudy, study, study_packets};
 pub use text::study_text;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a scenario needs of one connection.
+//! The facts of one connection that a scenario needs.
 
 use super::super::bases::Bases;
 use super::super::candidates::Candidate;
@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a scenario needs of one connection.
+/// The facts of one connection that a scenario needs.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     /// The end that sent more data.
@@ -27,14 +27,14 @@ pub(super) struct Facts {
     pub first_flight: u32,
     /// Every transmission of the sender.
     pub transmissions: Vec<Transmission>,
-    /// What both ends wrote; `None` if no rerun reproduces the connection.
+    /// The writes of both ends; `None` if no rerun reproduces the connection.
     pub traffic: Option<Traffic>,
     pub has_loss: bool,
     /// How much of the sender's stream the peer had received when it wrote.
     pub replied_at: BTreeSet<Offset>,
 }
 
-/// What both ends of a connection wrote.
+/// The writes of both ends of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
     /// The profile that reproduces the connection, among the known ones.
@@ -45,13 +45,12 @@ pub(super) struct Traffic {
 }
 
 impl Facts {
-    /// What the packets of a connection show.
+    /// Infers the facts from the packets of a connection.
     pub fn new(rerunner: &mut Rerunner, candidate: &Candidate, bases: &Bases, task: &Task) -> Result<Self, Unsuitable> {
         let recorded = record(&task.packets, candidate.sender, &candidate.retransmissions)?;
         let recorded = Arc::new(recorded);
         let order = bases.order(candidate);
-        let profiles = order.iter().map(|i| bases.known()[*i].clone());
-        let profiles: Vec<Profile> = profiles.collect();
+        let profiles: Vec<Profile> = order.iter().map(|i| bases.known()[*i].clone()).collect();
         let reproduced = rerunner.reproduce(&recorded, &profiles).ok();
         let traffic = reproduced.map(|reproduced| {
             let rtt = recorded.rtt();
@@ -90,8 +89,7 @@ impl Facts {
     pub fn originals(&self) -> Vec<&Transmission> {
         let sent = || self.transmissions.iter();
         let after_syn = || sent().filter(|one| one.span.start >= Offset::DATA);
-        let headers = after_syn().map(|one| u64::from(one.ip_len).saturating_sub(one.span.len()));
-        let headers = headers.max().unwrap_or(0);
+        let headers = after_syn().map(|one| u64::from(one.ip_len).saturating_sub(one.span.len())).max().unwrap_or(0);
         // A FIN alone is one offset without payload.
         let has_payload = |one: &&Transmission| one.span.len() > 1 || u64::from(one.ip_len) > headers;
         let originals = after_syn().filter(|one| one.copy == 1);

@@ -93,8 +93,7 @@ fn one_way(direction: Direction, value: impl std::fmt::Display) -> String {
 }
 
 fn rtt(all: &[&Facts]) -> InferredSetting {
-    let times = quantiles(all.iter().map(|facts| facts.rtt).collect());
-    let times = times.unwrap_or_default();
+    let times = quantiles(all.iter().map(|facts| facts.rtt).collect()).unwrap_or_default();
     // Finer than 10 µs is the hosts' own.
     let rounded = Duration::from_micros((times[1].as_micros() as u64).div_ceil(10) * 10);
     let why = format!("The smallest round-trip time of each connection: {}.", milliseconds(times));
@@ -209,8 +208,7 @@ fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
         all.iter().filter_map(|facts| facts.traffic.as_ref()).filter(|traffic| !traffic.exchanges.is_empty()).collect();
     known.sort_by_key(|traffic| traffic.bytes.iter().sum::<u64>());
     let counts = quantiles(known.iter().map(|one| one.exchanges.len()).collect())?;
-    let alike = known.iter().filter(|one| one.exchanges.len() == counts[1]);
-    let alike: Vec<&Traffic> = alike.copied().collect();
+    let alike: Vec<&Traffic> = known.iter().filter(|one| one.exchanges.len() == counts[1]).copied().collect();
     let chosen = alike.get(alike.len().saturating_sub(1) / 2)?;
     let sizes = |end: usize| quantiles(known.iter().map(|traffic| traffic.bytes[end]).collect());
     let size = |bytes: u64| match bytes {
@@ -262,8 +260,7 @@ fn drops(all: &[&Facts], sender: Host, is_limited: bool, bottlenecks: &Bottlenec
 /// Packets that later ones overtook.
 fn reordering(all: &[&Facts], direction: Direction) -> Option<InferredSetting> {
     let arrivals = || all.iter().flat_map(|facts| &facts.transmissions).filter_map(|sent| sent.arrival());
-    let holds = arrivals().map(|arrival| arrival.held).filter(|held| !held.is_zero());
-    let holds: Vec<Duration> = holds.collect();
+    let holds: Vec<Duration> = arrivals().map(|arrival| arrival.held).filter(|held| !held.is_zero()).collect();
     let count = arrivals().count();
     let share = holds.len() as f64 / count.max(1) as f64;
     if share < LEAST_HELD {

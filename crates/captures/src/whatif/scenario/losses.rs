@@ -145,8 +145,7 @@ fn by_position(all: &[&Facts]) -> Option<Rule> {
         if start.is_empty() || start.len() == segments.len() {
             return None;
         }
-        let end = start.iter().rev();
-        let end: Vec<Place> = end.map(|(i, copy)| (segments.len() + 1 - i, *copy)).collect();
+        let end: Vec<Place> = start.iter().rev().map(|(i, copy)| (segments.len() + 1 - i, *copy)).collect();
         same_start &= *from_start.get_or_insert_with(|| start.clone()) == start;
         same_end &= *from_end.get_or_insert_with(|| end.clone()) == end;
     }

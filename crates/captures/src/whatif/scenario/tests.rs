@@ -1,10 +1,10 @@
 //! Scenarios are simulated, captured at their sender, and inferred again.
 
 use super::*;
-use crate::capture::{Capture, CapturePaths};
-use crate::scenario::Scenario;
+use crate::capture::Unwatched;
+use recoup_lab::pcap::{Capture as CaptureFiles, CapturePaths};
+use recoup_lab::scenario::Scenario;
 use recoup_sim::{NoObserver, Simulation};
-use recoup_trace::read::Reader;
 use recoup_units::FlowId;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn scenario(profile: &str, flows: u64, settings: &[(&str, &str)]) -> Scenario {
 /// Simulates the flows, and writes what client and server see.
 fn captured(scenario: &Scenario, dir: &Path) -> CapturePaths {
     let paths = CapturePaths::new(dir, "flows");
-    let mut capture = Capture::create(&paths).unwrap();
+    let mut capture = CaptureFiles::create(&paths).unwrap();
     let spec = scenario.settings.flow(&scenario.profiles[0]);
     let mut simulation = Simulation::new(&scenario.settings.path().unwrap()).unwrap();
     for flow in 0..scenario.flows {
@@ -41,14 +41,10 @@ fn captured(scenario: &Scenario, dir: &Path) -> CapturePaths {
 }
 
 fn infer(capture: &Path) -> Result<InferredScenario, InferenceError> {
-    let name = capture.display().to_string();
-    let watch = Watch { bytes: &|_| true, reruns: &|_, _| true };
-    let first = Reader::open(capture).unwrap();
-    let again = |_| Reader::open(capture);
-    infer_scenario(&name, first, again, &Settings::default(), watch)
+    infer_scenario(crate::capture::Capture::open(capture)?, &Settings::default(), &Unwatched)
 }
 
-/// What is inferred from the capture at the host that sends most, loaded from its text.
+/// The scenario inferred from the capture at the host that sends most, loaded from its text.
 fn again(scenario: &Scenario) -> (Scenario, String) {
     let dir = tempfile::tempdir().unwrap();
     let paths = captured(scenario, dir.path());

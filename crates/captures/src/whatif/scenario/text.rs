@@ -10,7 +10,7 @@ const WIDTH: usize = 100;
 pub struct InferredScenario {
     /// Where it comes from, a sentence each.
     pub about_source: Vec<String>,
-    /// What it shows, in one line.
+    /// Its description, in one line.
     pub about: String,
     /// The profiles of the senders, the most frequent first, and why.
     pub profiles: (Vec<String>, String),
@@ -18,7 +18,7 @@ pub struct InferredScenario {
     pub flows: u64,
     /// Its settings.
     pub settings: Vec<InferredSetting>,
-    /// What a scenario cannot say, a sentence each.
+    /// Properties that a scenario cannot express, a sentence each.
     pub left_out: Vec<String>,
     /// Notes on the reading of the capture, which are not part of its text.
     pub notes: Vec<String>,

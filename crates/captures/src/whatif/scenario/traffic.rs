@@ -17,7 +17,7 @@ const QUIET: Duration = Duration::from_millis(500);
 /// A pause of the sender's application that is shorter is none.
 const AT_ONCE: Duration = Duration::from_millis(2);
 
-/// What one end wrote.
+/// The writes of one end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Writer<'a> {
     pub script: &'a Script,

@@ -2,9 +2,10 @@
 
 use super::Args;
 use crate::Failure;
-use crate::commands::plot::call::{Input, Request};
+use crate::commands::plot::call::Request;
 use crate::commands::plot::{self, FORMATS};
 use crate::output::{Format, format_of_output};
+use recoup_captures::capture::Input;
 use recoup_captures::diagram::source::{Choice, Directions};
 use recoup_draw::look::Look;
 use recoup_trace::analyze::Settings;
@@ -13,7 +14,7 @@ use recoup_trace::analyze::Settings;
 pub fn plot(args: &Args, number: u64, settings: &Settings) -> Result<(), Failure> {
     let input = match args.captures.as_slice() {
         files if args.join => Input::Joined(files),
-        [path] => Input::One(path),
+        path @ [_] => Input::Each(path),
         _ => {
             let line = "--plot: expected one capture, or --join";
             return Err(Failure::Wrong(line.into()));

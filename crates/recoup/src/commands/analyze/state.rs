@@ -1,31 +1,27 @@
 //! `recoup analyze --state`.
 
 use super::Args;
-use super::progress::CaptureBar;
-use super::views::{Printable, prepare_output, print, print_notes};
-use crate::commands::analyze::call::{StateFiles, continue_analysis};
-use crate::{Failure, console, interrupt};
-use recoup_captures::analysis::Continued;
+use super::call::{StateFiles, continue_analysis};
+use super::views::{draw, prepare_output, print};
+use crate::commands::captures::{CaptureBar, end, print_notes, until_interrupted};
+use crate::{Failure, console};
+use recoup_captures::analysis::{Continued, Tabular};
 use recoup_trace::analyze::Settings;
 use std::slice;
 
 /// Goes on with a state, prints what this run shows, and then replaces the state.
-pub fn go_on<V: Continued<Shown: Printable>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+pub fn go_on<V: Continued<Shown: Tabular>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     let (format, output) = prepare_output(args)?;
     let files = StateFiles { state: args.state.as_deref(), merged: &args.merge_state };
-    interrupt::defer();
     let bar = CaptureBar::new(false);
-    let run = continue_analysis::<V>(&args.captures, files, settings, &bar);
-    let interrupted = interrupt::stop_deferring();
+    let (run, interrupted) = until_interrupted(|| continue_analysis::<V>(&args.captures, files, settings, &bar));
     let run = run?;
     for failure in &run.failures {
         console::error(&failure.to_string());
     }
     if let Some(shown) = &run.analyzed {
-        print_notes(shown);
-        if let Some(dir) = &args.figures {
-            V::Shown::draw(slice::from_ref(shown), dir)?;
-        }
+        print_notes(shown, &[]);
+        draw(args, slice::from_ref(shown))?;
         let mut is_printed = false;
         output.write(|out| {
             print(args, format, slice::from_ref(shown), out)?;
@@ -38,9 +34,5 @@ pub fn go_on<V: Continued<Shown: Printable>>(args: &Args, settings: &Settings) -
             state.publish()?;
         }
     }
-    match interrupted {
-        true => interrupt::exit(),
-        false if !run.failures.is_empty() => Err(Failure::Reported),
-        false => Ok(()),
-    }
+    end(interrupted, !run.failures.is_empty())
 }

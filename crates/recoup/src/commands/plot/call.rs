@@ -1,22 +1,21 @@
 //! Draws the flow of an event stream, or a connection of a capture with its findings: `recoup plot`
 //! without its arguments and its printing.
 
-use crate::commands::analyze::call::Progress;
+use recoup_captures::capture::{Capture, Input, Progress};
 use recoup_captures::diagram::draw as draw_capture;
-use recoup_captures::diagram::source::{Choice, Directions, Kind, Reading, Source, SourceError, read_with};
+use recoup_captures::diagram::source::{Choice, Directions, Kind, Source, SourceError, read_with};
 use recoup_draw::sequence::{Diagram, SequenceScale};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{Joined, JoinedFiles, PacketSource, ReadError, Reader};
 use recoup_units::{Direction, Instant};
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use thiserror::Error;
 
-/// What to draw.
+/// Arguments of a drawing.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// Where from.
+    /// One event stream or capture, or several files that are one capture.
     pub input: Input<'a>,
     /// Which part of it.
     pub choice: Choice,
@@ -28,15 +27,6 @@ pub struct Request<'a> {
     pub from: Option<Instant>,
     /// End of the drawing.
     pub to: Option<Instant>,
-}
-
-/// What is read.
-#[derive(Clone, Copy, Debug)]
-pub enum Input<'a> {
-    /// One event stream or capture; `-` is standard input.
-    One(&'a Path),
-    /// Several files that are one capture.
-    Joined(&'a [PathBuf]),
 }
 
 /// A drawing, and what the user should know of it.
@@ -61,7 +51,7 @@ pub enum PlotError {
     Nothing {
         /// The input.
         file: String,
-        /// What it has instead.
+        /// Data at other times or in the other direction.
         why: String,
     },
     /// Joined files are read twice, and one of them cannot be.
@@ -77,27 +67,23 @@ pub enum PlotError {
 /// # Errors
 /// An input that cannot be read, or that does not have what was chosen.
 pub fn draw(request: &Request<'_>, progress: &dyn Progress) -> Result<Drawing, PlotError> {
-    let go_on = |bytes| {
-        progress.bytes_read(bytes);
-        !progress.is_stopped()
-    };
-    let reading = Reading { settings: request.settings, go_on: &go_on };
+    let &Request { ref choice, settings, .. } = request;
     let (name, source) = match request.input {
-        Input::One(path) => {
+        Input::Each([path, ..]) => {
             let name = display_name(path);
             let size = path.metadata().ok().filter(|about| about.is_file());
             progress.capture_begins(&name, size.map(|about| about.len()));
-            let source = draw_one(path, &name, &request.choice, &reading);
-            (name, source.map_err(PlotError::from))
+            let source = draw_one(path, &name, choice, settings, progress);
+            (name, source)
         }
-        Input::Joined(paths) => {
-            paths.iter().try_for_each(|path| check_rereadable(path))?;
-            let first = open_joined(paths).map_err(SourceError::from)?;
-            let name = first.name().to_owned();
-            progress.capture_begins(&name, first.size());
-            let again = |_| open_joined(paths);
-            let source = draw_capture(&name, first, again, &request.choice, &reading);
-            (name, source.map_err(PlotError::from))
+        input => {
+            if let Input::Joined(paths) = input {
+                paths.iter().try_for_each(|path| check_rereadable(path))?;
+            }
+            let capture = input.open().map_err(SourceError::from)?;
+            let name = capture.name().to_owned();
+            progress.capture_begins(&name, capture.size());
+            (name, draw_capture(capture, choice, settings, progress))
         }
     };
     progress.capture_ends();
@@ -106,33 +92,27 @@ pub fn draw(request: &Request<'_>, progress: &dyn Progress) -> Result<Drawing, P
     Ok(Drawing { diagram: diagram(&name, source, request), name, notes })
 }
 
-fn draw_one(path: &Path, name: &str, choice: &Choice, reading: &Reading<'_>) -> Result<Source, SourceError> {
+fn draw_one(
+    path: &Path,
+    name: &str,
+    choice: &Choice,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Source, SourceError> {
     if path == Path::new("-") {
-        return read_with(name, io::stdin(), choice, reading);
+        return read_with(name, io::stdin(), choice, settings, progress);
     }
     let unreadable = |source| SourceError::Unreadable { file: name.into(), source };
     let file = File::open(path).map_err(unreadable)?;
     let is_stream = !file.metadata().map_err(unreadable)?.is_file();
     if is_stream {
-        return read_with(name, file, choice, reading);
+        return read_with(name, file, choice, settings, progress);
     }
     let (kind, input) = Kind::sniff(name, file)?;
     choice.check(name, kind)?;
     match kind {
-        Kind::Events => read_with(name, input, choice, reading),
-        Kind::Capture => {
-            let again = |_| Reader::open(path);
-            draw_capture(name, Reader::open(path)?, again, choice, reading)
-        }
-    }
-}
-
-pub(crate) fn open_joined(paths: &[PathBuf]) -> Result<Joined, ReadError> {
-    let mut joined = Joined::open(paths, &JoinedFiles::default());
-    let failure = joined.failures().into_iter().next();
-    match failure.filter(|_| joined.files_to_read() == 0) {
-        Some(failure) => Err(failure),
-        None => Ok(joined),
+        Kind::Events => read_with(name, input, choice, settings, progress),
+        Kind::Capture => draw_capture(Capture::open(path)?, choice, settings, progress),
     }
 }
 

@@ -1,11 +1,10 @@
 //! `recoup scenario from`.
 
 use crate::analysis_args::AnalysisArgs;
-use crate::commands::analyze::progress::display_name;
-use crate::commands::scenario::call::scenario_from;
-use crate::commands::whatif::progress::RerunBar;
+use crate::commands::captures::{CaptureBar, OneCapture, until_interrupted, write_text};
 use crate::output::Output;
 use crate::{Failure, console, interrupt};
+use recoup_captures::whatif::infer_scenario;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -24,12 +23,8 @@ Exit status: 0 inferred; 2 wrong use, a capture that cannot be read, or nothing 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// A capture (pcap, pcapng; plain, gzip or zstd); - for standard input
-    #[arg(required = true, value_name = "CAPTURE")]
-    captures: Vec<PathBuf>,
-    /// Read all files as one capture, in the order of their times
-    #[arg(long)]
-    join: bool,
+    #[command(flatten)]
+    capture: OneCapture,
     #[command(flatten)]
     analysis: AnalysisArgs,
     /// Write the scenario to this file; - for standard output
@@ -38,27 +33,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if args.captures.len() > 1 && !args.join {
-        return Err(Failure::Wrong("expected one capture, or --join".into()));
-    }
+    let input = args.capture.input()?;
     let settings = args.analysis.settings()?;
-    if args.join && args.captures.iter().any(|path| path.as_os_str() == "-") {
-        let line = "-: standard input cannot be joined with files: expected files only";
-        return Err(Failure::Wrong(line.into()));
-    }
-    crate::commands::analyze::call::check(&args.captures)?;
     let output = Output::create(&args.output)?;
-    interrupt::defer();
-    let inferred = scenario_from(&args.captures, &settings, &RerunBar::new(false));
-    if interrupt::stop_deferring() {
+    let bar = CaptureBar::new(false);
+    let (inferred, interrupted) =
+        until_interrupted(|| input.first(&bar, |capture| infer_scenario(capture, &settings, &bar)));
+    if interrupted {
         interrupt::exit();
     }
     let inferred = inferred?;
-    let first = args.captures.first();
-    let capture = first.map_or(String::new(), |path| path.display().to_string());
+    let name = args.capture.display_name();
     for note in &inferred.notes {
-        console::note(format_args!("{}: {note}", display_name(&capture)));
+        console::note(format_args!("{name}: {note}"));
     }
-    let text = inferred.to_toml();
-    output.write(|out| out.write_all(text.as_bytes()))
+    write_text(output, &inferred.to_toml())
 }

@@ -1,25 +1,22 @@
 //! `recoup whatif --study`: other parameters of loss detection.
 
-pub mod call;
-
-use super::progress::RerunBar;
-use super::{Args, check_inputs, print_notes};
-use crate::commands::whatif::study::call::study_all;
+use super::Args;
+use crate::commands::captures::{CaptureBar, begin, end, publish, report, until_interrupted, write_rows, write_texts};
 use crate::output::{Begun, Format, Output, cannot_write, check_terminal};
-use crate::{Failure, console, interrupt};
+use crate::{Failure, console};
 use recoup_captures::analysis::Analyzed;
 use recoup_captures::parameters::{
     CHANGES, ChangeRow, EVENTS, EventRow, Grid, ParameterStudy, Request, ResultRow, SenderRow, changes, check_size,
-    events, figures, parse_list, results, study_text, write_studies,
+    events, figures, parse_list, results, study_capture, study_text, write_studies,
 };
 use recoup_captures::study::Model;
 use recoup_recovery::parameters::MinimumOf;
 use recoup_recovery::rtt::Factor;
-use recoup_support::output_file::{OutputFile, create_folder};
+use recoup_support::output_file::create_folder;
 use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
-use recoup_table::{Part, RowFile, RowFormat};
+use recoup_table::{Columns, RowFile, RowFormat, Schema};
 use recoup_units::Segments;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,22 +35,22 @@ pub(crate) struct StudyArgs {
     pub study: bool,
     /// Values of k, the factor of RTTVAR in the RTO. For this and the next five options, LIST is a list with
     /// commas, or `profile`: each sender keeps its own value [default: 2,4,6,8, and 3 with --figures]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_multiples)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_multiple))]
     k: Option<List<Factor>>,
     /// Values of a, the weight of a sample in RTTVAR [default: 1,1/2,1/4,1/8,1/16,1/32]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_weights)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_weight))]
     a: Option<List<Factor>>,
     /// Values of b, the weight of a sample in SRTT [default: 1,1/2,1/4,1/8,1/16,1/32]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_weights)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_weight))]
     b: Option<List<Factor>>,
     /// Values of m, the factor of SRTT in the RTO [default: profile]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_multiples)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_multiple))]
     m: Option<List<Factor>>,
     /// Values of the minimum RTO [default: 100ms,200ms,400ms,800ms,1s]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_minima)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_minimum))]
     min_rto: Option<List<Duration>>,
     /// Values of D, the duplicate ACKs that mean a loss [default: profile]
-    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_thresholds)]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list(parse_threshold))]
     dupthresh: Option<List<Segments>>,
     /// What --min-rto is a minimum of: the RTO, or on Linux the term k·RTTVAR, as in its kernel. With rto,
     /// this term keeps its own minimum of 200ms, so that --min-rto up to 200ms alone changes nothing there
@@ -78,20 +75,14 @@ pub(crate) struct StudyArgs {
 #[derive(Clone, Debug)]
 struct List<T>(Vec<T>);
 
-fn list_of_multiples(text: &str) -> Result<List<Factor>, String> {
-    parse_list(text, parse_multiple).map(List)
-}
-
-fn list_of_weights(text: &str) -> Result<List<Factor>, String> {
-    parse_list(text, parse_weight).map(List)
-}
-
-fn list_of_minima(text: &str) -> Result<List<Duration>, String> {
-    parse_list(text, parse_minimum).map(List)
-}
-
-fn list_of_thresholds(text: &str) -> Result<List<Segments>, String> {
-    parse_list(text, parse_threshold).map(List)
+/// Reads the values of one argument.
+fn list<T>(
+    read: fn(&str) -> Result<T, String>,
+) -> impl Fn(&str) -> Result<List<T>, String> + Clone + Send + Sync + 'static
+where
+    T: PartialEq + 'static,
+{
+    move |text| parse_list(text, read).map(List)
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -170,15 +161,15 @@ struct RowSink<R: 'static> {
 
 impl<R: 'static> RowSink<R> {
     fn new(
-        columns: recoup_table::Columns<R>,
-        schema: recoup_table::Schema,
+        columns: Columns<R>,
+        schema: Schema,
         format: RowFormat,
         several: bool,
         path: &Path,
         begun: Begun,
     ) -> Result<Self, Failure> {
-        let file = RowFile::new(columns, schema, format, several, begun);
-        let file = file.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
+        let file = RowFile::new(columns, schema, format, several, begun)
+            .map_err(|e| cannot_write(&path.display().to_string(), &e))?;
         Ok(Self { file, name: path.to_owned(), written: Ok(()) })
     }
 
@@ -264,8 +255,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format()?;
     let request = args.study.request()?;
     let settings = args.analysis.settings()?;
-    check_inputs(args)?;
-    let several = args.captures.len() > 1 && !args.join;
+    let input = args.input()?;
+    let several = args.count() > 1;
     if args.study.figures.is_some() && several {
         let line = "--figures: expected one capture, or --join";
         return Err(Failure::Wrong(line.into()));
@@ -279,17 +270,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let output = Output::create(&args.output)?;
     let (mut rows, output) = rows_and_output(args, format, &request, several, output)?;
-    interrupt::defer();
-    let bar = RerunBar::new(several);
+    let bar = CaptureBar::new(several);
     let mut takes = |capture: &str, row: &SenderRow<'_>| {
         rows.take(capture, row);
         if let Some(file) = &mut event_file {
             file.write(capture, row.events());
         }
     };
-    let all = study_all(args.input(), &request, &settings, &bar, &mut takes);
-    let interrupted = interrupt::stop_deferring();
-    print_notes(args, &all, |study| &study.notes);
+    let (all, interrupted) = until_interrupted(|| {
+        input.each(&bar, |capture| {
+            let name = capture.name().to_owned();
+            study_capture(capture, &request, &settings, &bar, &mut |row| takes(&name, row))
+        })
+    });
+    report(&all, &args.captures, |study| &study.notes);
     if !all.analyzed.is_empty() {
         event_file.map_or(Ok(()), RowSink::finish)?;
         if let Some(dir) = &args.study.figures {
@@ -297,11 +291,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
         print(args, format, &all.analyzed, rows, output)?;
     }
-    match interrupted {
-        true => interrupt::exit(),
-        false if !all.failures.is_empty() => Err(Failure::Reported),
-        false => Ok(()),
-    }
+    end(interrupted, !all.failures.is_empty())
 }
 
 /// Where rows of senders and instances go, and where the result goes besides them.
@@ -363,14 +353,14 @@ fn print(
         Format::Json => write_studies(studies, rows.as_deref(), out),
         Format::Csv | Format::Parquet => {
             let all: Vec<Vec<ResultRow>> = studies.iter().map(|one| one.findings.results()).collect();
-            let rows = all.iter().map(Vec::as_slice);
-            let parts: Vec<Part<'_, ResultRow>> = super::parts(args, studies, rows);
-            match format {
-                Format::Csv => results().write_csv(&parts, out),
-                _ => results().write_parquet(&parts, out),
-            }
+            let named = studies.iter().zip(&all).map(|(one, rows)| (&*one.capture, &**rows));
+            write_rows(format, &results(), args.count(), named, out)
         }
-        _ => print_text(studies, rows.as_deref(), out),
+        _ => write_texts(studies, out, |i, analyzed| {
+            let rows = rows.as_ref().and_then(|rows| rows.get(i));
+            let rows = rows.map(|rows| format!("\n{}\n", changes().to_text(rows, &COLUMNS)));
+            study_text(analyzed) + &rows.unwrap_or_default()
+        }),
     })
 }
 
@@ -387,21 +377,6 @@ const COLUMNS: [&str; 9] = [
     "counted_saved_ms",
 ];
 
-fn print_text(
-    studies: &[Analyzed<ParameterStudy>],
-    rows: Option<&[Vec<ChangeRow>]>,
-    out: &mut (dyn Write + Send),
-) -> io::Result<()> {
-    for (i, analyzed) in studies.iter().enumerate() {
-        let gap = if i == 0 { "" } else { "\n" };
-        write!(out, "{gap}{}", study_text(analyzed))?;
-        if let Some(rows) = rows.and_then(|rows| rows.get(i)) {
-            write!(out, "\n{}\n", changes().to_text(rows, &COLUMNS))?;
-        }
-    }
-    Ok(())
-}
-
 /// Writes the figures of a capture, each whole before the first has its name.
 fn draw(dir: &Path, analyzed: &Analyzed<ParameterStudy>) -> Result<(), Failure> {
     let (mut files, mut blank) = (Vec::new(), Vec::new());
@@ -410,11 +385,7 @@ fn draw(dir: &Path, analyzed: &Analyzed<ParameterStudy>) -> Result<(), Failure> 
             blank.push(name);
             continue;
         };
-        let path = dir.join(format!("{name}.svg"));
-        let mut file = OutputFile::create(&path)?;
-        let written = file.write_all(picture.as_bytes());
-        written.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
-        files.push(file);
+        files.push(begin(&dir.join(format!("{name}.svg")), &picture)?);
     }
     if !blank.is_empty() {
         console::note(format_args!("nothing to draw in {}", blank.join(", ")));
@@ -422,10 +393,5 @@ fn draw(dir: &Path, analyzed: &Analyzed<ParameterStudy>) -> Result<(), Failure> 
     if files.is_empty() && blank.is_empty() {
         console::note(format_args!("no sender was studied: nothing to draw"));
     }
-    for file in files {
-        let path = file.target().display().to_string();
-        file.publish()?;
-        console::status(format_args!("wrote {path}"));
-    }
-    Ok(())
+    publish(files)
 }

@@ -1,11 +1,12 @@
 //! Reads a capture twice: for its connections and triggers, and for their packets.
 
 use super::collect::{Found, FoundConnection};
-use crate::analysis::{self, AnalysisError, Analyzed, Collector as _, Vantages, View};
-use crate::reread::{Recalled, Sought, TakesPackets, kept_note, read_again, read_connections, read_once};
+use crate::analysis::{AnalysisError, Analyzed, Collector as _, Vantages, View};
+use crate::capture::Progress;
+use crate::reread::{Sought, TakesPackets, read_connections};
 use crate::study::slp::{Capture, Follower, Report};
 use recoup_trace::analyze::{Settings, follow};
-use recoup_trace::read::{CapturedPacket, Counts, PacketSource, ReadError};
+use recoup_trace::read::CapturedPacket;
 use recoup_units::Direction;
 use std::collections::HashMap;
 
@@ -34,45 +35,29 @@ impl View for SlpStudy {
     }
 }
 
-/// Follows the two readings, and may end each of them. Both functions take the bytes read.
-#[derive(Clone, Copy)]
-pub struct Watch<'a> {
-    /// Called in the first reading.
-    pub first: &'a (dyn Fn(u64) -> bool + Sync),
-    /// Called in the second.
-    pub second: &'a (dyn Fn(u64) -> bool + Sync),
-}
-
-/// Studies a capture, which the user calls `capture`. `first` is read, and then what `again` opens.
+/// Studies a capture.
 ///
 /// # Errors
 /// When the capture cannot be read, or not a second time.
-pub fn study<S: PacketSource, T: PacketSource>(
-    capture: &str,
-    first: S,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+pub fn study(
+    capture: crate::capture::Capture<'_>,
     settings: &Settings,
-    watch: Watch<'_>,
+    progress: &dyn Progress,
 ) -> Result<Analyzed<SlpStudy>, AnalysisError> {
-    let go_on = |source: &S| (watch.first)(source.taken());
-    let analyzed = analysis::run(capture, first, settings, Found::default, go_on)?;
+    let (analyzed, again) = capture.analyze_first(settings, Found::default, progress)?;
     let sought = analyzed.findings.sought();
     let mut following = Following::new(&analyzed.findings);
-    let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
+    let ((), stopped) = again.read(&analyzed, &|bytes| progress.reads(bytes), |source, go_on| {
         read_connections(source, &sought, &mut following, go_on);
-    };
-    let ((), stopped) = read_again(&analyzed, again, watch.second, read)?;
+    })?;
     let (capture, mut notes) = following.finish();
     if stopped {
         notes.push("interrupted in the second reading: later packets are not counted".into());
     }
     notes.extend(one_way_note(&capture));
-    Ok(Analyzed {
-        capture: analyzed.capture,
-        counts: analyzed.counts,
-        interrupted: analyzed.interrupted,
-        findings: SlpStudy { report: Report::new(&capture), capture, notes, vantages: analyzed.findings.vantages },
-    })
+    notes.extend(again.kept_note("are counted"));
+    drop(sought);
+    Ok(analyzed.map(|found| SlpStudy { report: Report::new(&capture), capture, notes, vantages: found.vantages }))
 }
 
 /// Studies packets in memory, in the order of their frames.
@@ -82,26 +67,10 @@ pub fn study_packets(packets: &[CapturedPacket], settings: &Settings) -> Capture
     parts.into_iter().for_each(|part| found.merge(part));
     found.order();
     let mut following = Following::new(&found);
-    let source = Recalled::of(packets, Counts::default());
+    let source = crate::capture::Capture::packets("", packets).into_packets();
     read_connections(source, &found.sought(), &mut following, |_| true);
     let (capture, _) = following.finish();
     capture
-}
-
-/// The same of a stream, which is read once: a limited number of its packets is kept.
-///
-/// # Errors
-/// Those of [`study`].
-pub fn study_stream<S: PacketSource>(
-    capture: &str,
-    source: S,
-    settings: &Settings,
-    watch: Watch<'_>,
-) -> Result<Analyzed<SlpStudy>, AnalysisError> {
-    let (mut studied, kept) = read_once(source, |first, again| study(capture, first, again, settings, watch))?;
-    let note = kept.map(|kept| kept_note(kept, "are counted"));
-    studied.findings.notes.extend(note);
-    Ok(studied)
 }
 
 impl Found {

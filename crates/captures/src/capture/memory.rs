@@ -1,6 +1,6 @@
 //! Packets of a capture that can be read only once, kept for a second look at them.
 
-use recoup_trace::read::{CapturedPacket, Counts, Packet, PacketSource, ReadError};
+use recoup_trace::read::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most packets kept. They take up to 250 MB.
@@ -14,6 +14,8 @@ pub(crate) struct Memory(Arc<Mutex<Packets>>);
 struct Packets {
     kept: Vec<Packet>,
     left_out: u64,
+    /// How many packets a second reading had.
+    recalled: Option<usize>,
 }
 
 impl Memory {
@@ -29,27 +31,28 @@ impl Memory {
         }
     }
 
-    /// How many packets were kept, if there were more.
-    pub fn kept_of_more(&self) -> Option<usize> {
+    /// How many packets the second reading had, if there were more.
+    pub fn recalled_of_more(&self) -> Option<usize> {
         let packets = self.packets();
-        (packets.left_out > 0).then_some(packets.kept.len())
+        packets.recalled.filter(|_| packets.left_out > 0)
     }
 
     /// Reads the packets that were kept. `counts` are those of the reading.
     pub fn recall(&self, counts: Counts) -> Recalled {
-        let kept = std::mem::take(&mut self.packets().kept);
-        Recalled { kept: kept.into_iter(), packet: CapturedPacket::from(&Packet::default()), counts }
+        let mut packets = self.packets();
+        packets.recalled = Some(packets.kept.len());
+        Recalled::new(std::mem::take(&mut packets.kept), counts)
     }
 }
 
-/// Reads a capture and keeps its packets.
+/// Reads a stream and keeps its packets.
 #[derive(Debug)]
-pub(crate) struct Remembering<S> {
-    pub source: S,
+pub(crate) struct Remembering<'a> {
+    pub source: Box<Reader<'a>>,
     pub memory: Memory,
 }
 
-impl<S: PacketSource> PacketSource for Remembering<S> {
+impl PacketSource for Remembering<'_> {
     fn next_or_message(&mut self) -> Option<&CapturedPacket> {
         let packet = self.source.next_or_message()?;
         self.memory.keep(&Packet::from(packet));
@@ -95,8 +98,14 @@ pub(crate) struct Recalled {
 
 impl Recalled {
     /// Reads these packets.
-    pub fn of(packets: &[CapturedPacket], counts: Counts) -> Self {
-        let kept: Vec<Packet> = packets.iter().map(Packet::from).collect();
+    pub fn of(packets: &[CapturedPacket]) -> Self {
+        let mut counts = Counts::default();
+        counts.frames = packets.len() as u64;
+        counts.packets = counts.frames;
+        Self::new(packets.iter().map(Packet::from).collect(), counts)
+    }
+
+    fn new(kept: Vec<Packet>, counts: Counts) -> Self {
         Self { kept: kept.into_iter(), packet: CapturedPacket::from(&Packet::default()), counts }
     }
 }

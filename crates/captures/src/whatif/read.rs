@@ -6,13 +6,14 @@ use super::bases::Bases;
 use super::candidates::{Candidate, Candidates};
 use super::gather::{Gathering, TOO_LARGE, Task, sought};
 use super::reruns::{Done, Plan, Tried};
-use crate::analysis::{self, AnalysisError, Analyzed};
-use crate::reread::{Also, kept_note, read_again, read_connections, read_once};
+use crate::analysis::{AnalysisError, Analyzed};
+use crate::capture::{Again, Capture, Progress};
+use crate::reread::{Also, read_connections};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{Counts, PacketSource, ReadError};
+use recoup_trace::read::ReadError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is asked.
+/// Arguments of the reruns.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The mechanisms to try; if there are none, those that the senders lack.
@@ -24,65 +25,32 @@ pub struct Request {
     pub seed: u64,
 }
 
-/// Follows the two readings, and may end each of them.
-#[derive(Clone, Copy)]
-pub struct Watch<'a> {
-    /// Called in the first reading with the number of bytes read.
-    pub bytes: &'a (dyn Fn(u64) -> bool + Sync),
-    /// Called in the second with the number of connections done, and of all of them.
-    pub reruns: &'a (dyn Fn(u64, u64) -> bool + Sync),
-}
-
-/// Reruns the connections of a capture, which the user calls `capture`. `first` is read, and then what
-/// `again` opens.
+/// Reruns the connections of a capture.
 ///
 /// # Errors
 /// When the capture cannot be read, or not a second time.
-pub fn what_if<S: PacketSource, T: PacketSource>(
-    capture: &str,
-    first: S,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+pub fn what_if(
+    capture: Capture<'_>,
     request: &Request,
     settings: &Settings,
-    watch: Watch<'_>,
+    progress: &dyn Progress,
 ) -> Result<Analyzed<Answer>, AnalysisError> {
-    let go_on = |source: &S| (watch.bytes)(source.taken());
-    let analyzed = analysis::run(capture, first, settings, Candidates::default, go_on)?;
-    let answer = rerun_candidates(&analyzed, &analyzed.findings, again, request, settings, watch.reruns)?;
-    Ok(Analyzed {
-        capture: analyzed.capture,
-        counts: analyzed.counts,
-        interrupted: analyzed.interrupted,
-        findings: answer,
-    })
+    let (analyzed, again) = capture.analyze_first(settings, Candidates::default, progress)?;
+    let reruns = |done, all| progress.reruns(done, all);
+    let mut answer = rerun_candidates(&analyzed, &analyzed.findings, &again, request, settings, &reruns)?;
+    answer.notes.extend(again.kept_note("are run again"));
+    Ok(analyzed.map(|_| answer))
 }
 
-/// The same of a stream, which is read once: a limited number of its packets is kept.
-///
-/// # Errors
-/// Those of [`what_if`].
-pub fn what_if_stream<S: PacketSource>(
-    capture: &str,
-    source: S,
-    request: &Request,
-    settings: &Settings,
-    watch: Watch<'_>,
-) -> Result<Analyzed<Answer>, AnalysisError> {
-    let (mut answer, kept) =
-        read_once(source, |first, again| what_if(capture, first, again, request, settings, watch))?;
-    let note = kept.map(|kept| kept_note(kept, "are run again"));
-    answer.findings.notes.extend(note);
-    Ok(answer)
-}
-
-/// Reruns the connections `found` in the analysis of a capture, from a second reading of it. `reruns` is as in [`Watch`].
+/// Reruns the connections `found` in the analysis of a capture, from a second reading of it. `reruns` takes the number of
+/// connections done, and of all of them. It ends the reruns by returning `false`.
 ///
 /// # Errors
 /// When the capture cannot be opened again.
-pub fn rerun_candidates<V, T: PacketSource>(
+pub(crate) fn rerun_candidates<V>(
     analyzed: &Analyzed<V>,
     found: &Candidates,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    again: &Again<'_>,
     request: &Request,
     settings: &Settings,
     reruns: &(dyn Fn(u64, u64) -> bool + Sync),
@@ -94,10 +62,10 @@ pub fn rerun_candidates<V, T: PacketSource>(
         if also.sought.is_empty() {
             return Ok(());
         }
-        let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
+        let read = again.read(analyzed, &goes_on, |source, go_on| {
             read_connections(source, &also.sought, also.takes, go_on);
-        };
-        read_again(analyzed, again, &goes_on, read).map(|_| ())
+        });
+        read.map(|_| ())
     };
     let (answer, ()) = rerun_along(found, request, settings, (&count, &go_on), read)?;
     Ok(answer)
@@ -152,7 +120,7 @@ impl Done {
     }
 }
 
-/// What is tried on the most likely bases of these connections.
+/// The default alternatives to the most likely bases of these connections.
 fn default_alternatives(candidates: &[Candidate], bases: &Bases) -> Vec<Alternative> {
     let mut likely = vec![false; bases.known().len()];
     for candidate in candidates {
@@ -160,8 +128,7 @@ fn default_alternatives(candidates: &[Candidate], bases: &Bases) -> Vec<Alternat
             likely[*first] = true;
         }
     }
-    let likely = bases.known().iter().zip(likely);
-    let likely = likely.filter(|(_, is_likely)| *is_likely);
+    let likely = bases.known().iter().zip(likely).filter(|(_, is_likely)| *is_likely);
     let mechanisms: Vec<_> = likely.map(|(profile, _)| *profile.mechanisms()).collect();
     Alternative::defaults(mechanisms.iter())
 }

@@ -3,15 +3,16 @@
 use super::rows::{SenderIdentity, SenderRow};
 use super::senders::{Candidate, Senders};
 use super::totals::{Measured, ProfileTotals, Totals};
-use crate::analysis::{self, AnalysisError, Analyzed, Vantages, View};
-use crate::reread::{Sought, kept_note, read_again, read_connections, read_once};
+use crate::analysis::{AnalysisError, Analyzed, Vantages, View};
+use crate::capture::{Again, Capture, Progress};
+use crate::reread::{Sought, read_connections};
 use crate::study::Model;
-use crate::whatif::{Gathering, Reasons, TOO_LARGE, Task, Watch};
+use crate::whatif::{Gathering, Reasons, TOO_LARGE, Task};
 use recoup_support::threads::in_parallel;
 use recoup_support::threads::in_parallel;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{Counts, PacketSource, ReadError};
+use recoup_trace::read::ReadError;
 use recoup_whatif::parameters::{Grid, Instances, LeftOut, StudiedSender, Subject, study};
 use std::cmp::Reverse;
 use std::convert::Infallible;
@@ -20,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Changes that are in memory at once: senders times instances. Each takes 160 bytes.
 const MOST_CHANGES: usize = 1 << 17;
 
-/// What is asked.
+/// Arguments of the study.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The values tried.
@@ -31,7 +32,7 @@ pub struct Request {
     pub lists_events: bool,
 }
 
-/// What other parameters would have changed for the senders of a capture.
+/// Results of a study of other parameters for the senders of a capture.
 #[derive(Debug)]
 pub struct ParameterStudy {
     /// Connections of the capture.
@@ -62,61 +63,35 @@ pub struct ParameterStudy {
 /// Takes each sender that was studied, in an order that does not depend on the number of threads.
 pub type TakesSenders<'a> = dyn FnMut(&SenderRow<'_>) + 'a;
 
-/// Studies the senders of a capture, which the user calls `capture`. `first` is read, and then what `again` opens.
+/// Studies the senders of a capture.
 ///
 /// # Errors
 /// When the capture cannot be read, or not a second time.
-pub fn study_capture<S: PacketSource, T: PacketSource>(
-    capture: &str,
-    first: S,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+pub fn study_capture(
+    capture: Capture<'_>,
     request: &Request,
     settings: &Settings,
-    watch: Watch<'_>,
+    progress: &dyn Progress,
     takes: &mut TakesSenders<'_>,
 ) -> Result<Analyzed<ParameterStudy>, AnalysisError> {
-    let go_on = |source: &S| (watch.bytes)(source.taken());
     let senders = || Senders::new(settings.profile.clone());
-    let analyzed = analysis::run(capture, first, settings, senders, go_on)?;
-    let studied = study_senders(&analyzed, again, request, settings, watch, takes)?;
-    Ok(Analyzed {
-        capture: analyzed.capture,
-        counts: analyzed.counts,
-        interrupted: analyzed.interrupted,
-        findings: studied,
-    })
+    let (analyzed, again) = capture.analyze_first(settings, senders, progress)?;
+    let mut studied = study_senders(&analyzed, &again, request, settings, progress, takes)?;
+    studied.notes.extend(again.kept_note("are studied"));
+    Ok(analyzed.map(|_| studied))
 }
 
-/// The same of a stream, which is read once: a limited number of its packets is kept.
-///
-/// # Errors
-/// Those of [`study_capture`].
-pub fn study_stream<S: PacketSource>(
-    capture: &str,
-    source: S,
-    request: &Request,
-    settings: &Settings,
-    watch: Watch<'_>,
-    takes: &mut TakesSenders<'_>,
-) -> Result<Analyzed<ParameterStudy>, AnalysisError> {
-    let (mut studied, kept) =
-        read_once(source, |first, again| study_capture(capture, first, again, request, settings, watch, takes))?;
-    let note = kept.map(|kept| kept_note(kept, "are studied"));
-    studied.findings.notes.extend(note);
-    Ok(studied)
-}
-
-fn study_senders<T: PacketSource>(
+fn study_senders(
     analyzed: &Analyzed<Senders>,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    again: &Again<'_>,
     request: &Request,
     settings: &Settings,
-    watch: Watch<'_>,
+    progress: &dyn Progress,
     takes: &mut TakesSenders<'_>,
 ) -> Result<ParameterStudy, ReadError> {
     let found = &analyzed.findings;
     let (count, all) = (AtomicU64::new(0), found.rows.len() as u64);
-    let go_on = |_| (watch.reruns)(count.load(Ordering::Relaxed), all);
+    let go_on = || progress.reruns(count.load(Ordering::Relaxed), all);
     let mut studied = ParameterStudy::new(found, request);
     let plan = Plan {
         candidates: &found.rows,
@@ -124,17 +99,20 @@ fn study_senders<T: PacketSource>(
         lists_events: request.lists_events,
         threads: settings.threads + 1,
         count: &count,
-        go_on: &|| go_on(0),
+        go_on: &go_on,
     };
-    let sought = found.rows.iter().map(|candidate| Sought {
-        endpoints: candidate.endpoints,
-        frames: candidate.frames.clone(),
-        point: &candidate.point,
-    });
-    let sought: Vec<Sought<'_>> = sought.collect();
+    let sought: Vec<Sought<'_>> = found
+        .rows
+        .iter()
+        .map(|candidate| Sought {
+            endpoints: candidate.endpoints,
+            frames: candidate.frames.clone(),
+            point: &candidate.point,
+        })
+        .collect();
     let mut gathering = Gathering::new(|tasks| plan.batch(tasks, &mut studied, takes));
     if !sought.is_empty() {
-        read_again(analyzed, again, &go_on, |source: T, go_on| {
+        again.read(analyzed, &|_| go_on(), |source, go_on| {
             read_connections(source, &sought, &mut gathering, go_on);
         })?;
     }

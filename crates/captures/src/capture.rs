@@ -1,0 +1,284 @@
+//! Captures that can be opened again.
+//!
+//! ```text
+//! paths ─► Input (checked once) ─► Capture, one after another ─┬► analyze: the first reading
+//!                                                              └► Again: the second reading
+//! ```
+//!
+//! Most views read a capture twice: an analysis finds connections, and a second reading takes the packets of some of
+//! them. A file is opened twice. Of a stream, which can be read only once, a limited number of packets is kept.
+
+mod input;
+mod memory;
+mod progress;
+
+pub use input::{Captures, Input, InputError};
+pub use progress::{Progress, Unwatched};
+
+use crate::analysis::{self, AnalysisError, Analyzed, Collector};
+use memory::{Memory, Recalled, Remembering};
+use recoup_trace::analyze::Settings;
+use recoup_trace::read::{CapturedPacket, Counts, Joined, JoinedFiles, Packet, PacketSource, ReadError, Reader};
+use std::path::{Path, PathBuf};
+
+/// A small capture of a lossy web workload, taken at the server, compressed by zstd. It was made by
+///
+/// ```sh
+/// recoup run fetch --profile linux-6 --flows 60 --pcap demo \
+///   --set rtt=60ms --set writes=34kB@0,12kB@400ms --set close=true \
+///   --set drop=bernoulli:0.03,up:bernoulli:0.03 --set reorder=down:1%:40ms
+/// ```
+const DEMO: &[u8] = include_bytes!("capture/demo.pcap.zst");
+
+/// The name of the [`DEMO`].
+const DEMO_NAME: &str = "demo";
+
+/// A capture that is open, and can be opened once more.
+pub struct Capture<'a> {
+    name: String,
+    first: Reading<'a>,
+    origin: Origin<'a>,
+}
+
+/// Where a second reading takes its packets from.
+#[derive(Clone)]
+enum Origin<'a> {
+    Demo,
+    File(PathBuf),
+    Stream,
+    Joined(&'a [PathBuf]),
+    Packets(&'a [CapturedPacket]),
+}
+
+impl<'a> Capture<'a> {
+    /// The built-in capture.
+    ///
+    /// # Errors
+    /// None but a defect: the capture is damaged.
+    pub fn demo() -> Result<Self, ReadError> {
+        Ok(Self::new(DEMO_NAME, Reading::one(Reader::new(DEMO_NAME, DEMO)?), Origin::Demo))
+    }
+
+    /// Opens a file or a stream; `-` is standard input.
+    ///
+    /// # Errors
+    /// If it cannot be read, or does not begin like a capture.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let first = Reading::one(Reader::open(path)?);
+        let origin = match path.metadata() {
+            Ok(about) if about.is_file() => Origin::File(path.to_owned()),
+            _ => Origin::Stream,
+        };
+        Ok(Self::new(path.display().to_string(), first, origin))
+    }
+
+    /// A stream that is open.
+    pub fn stream(name: &str, reader: Reader<'a>) -> Self {
+        Self::new(name, Reading::one(reader), Origin::Stream)
+    }
+
+    /// Opens files that are one capture. Those that cannot be read are left out.
+    ///
+    /// # Errors
+    /// If none can be read, why not the first.
+    fn joined(paths: &'a [PathBuf]) -> Result<Self, ReadError> {
+        let (joined, mut failures) = Self::join(paths);
+        // Without a file that can be read there is a failure.
+        joined.ok_or_else(|| failures.remove(0))
+    }
+
+    /// Opens files that are one capture. Also returns why files are left out; `None` if none is left.
+    fn join(paths: &'a [PathBuf]) -> (Option<Self>, Vec<ReadError>) {
+        let mut joined = Joined::open(paths, &JoinedFiles::default());
+        let failures = joined.failures();
+        let name = joined.name().to_owned();
+        let is_any = joined.files_to_read() > 0;
+        let capture = is_any.then(|| Self::new(name, Reading::Joined(Box::new(joined)), Origin::Joined(paths)));
+        (capture, failures)
+    }
+
+    /// Packets in memory, in the order of their frames.
+    pub fn packets(name: &str, packets: &'a [CapturedPacket]) -> Self {
+        Self::new(name, Reading::Recalled(Recalled::of(packets)), Origin::Packets(packets))
+    }
+
+    fn new(name: impl Into<String>, first: Reading<'a>, origin: Origin<'a>) -> Self {
+        Self { name: name.into(), first, origin }
+    }
+
+    /// The user's name for it: a path, `-`, or that of all joined files.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its size in bytes, if it is known.
+    pub fn size(&self) -> Option<u64> {
+        self.first.size()
+    }
+
+    /// Reads it once, without a view.
+    pub fn into_packets(self) -> impl PacketSource {
+        self.first
+    }
+
+    /// Analyzes it. `collector` makes a collector for each thread.
+    ///
+    /// # Errors
+    /// If no frame is readable.
+    pub fn analyze<V: Collector>(
+        self,
+        settings: &Settings,
+        collector: impl Fn() -> V,
+        progress: &dyn Progress,
+    ) -> Result<Analyzed<V>, AnalysisError> {
+        analysis::run(&self.name, self.first, settings, collector, |source| progress.reads(source.taken()))
+    }
+
+    /// Analyzes it, and prepares its second reading.
+    ///
+    /// # Errors
+    /// If no frame is readable.
+    pub(crate) fn analyze_first<V: Collector>(
+        self,
+        settings: &Settings,
+        collector: impl Fn() -> V,
+        progress: &dyn Progress,
+    ) -> Result<(Analyzed<V>, Again<'a>), AnalysisError> {
+        let Self { name, first, origin } = self;
+        let memory = Memory::default();
+        let first = match (first, &origin) {
+            (Reading::One(source), Origin::Stream) => {
+                Reading::Remembering(Remembering { source, memory: memory.clone() })
+            }
+            (first, _) => first,
+        };
+        let analyzed = analysis::run(&name, first, settings, collector, |source| progress.reads(source.taken()))?;
+        Ok((analyzed, Again { origin, memory }))
+    }
+}
+
+/// A capture that was analyzed and can be read for a second time.
+pub struct Again<'a> {
+    origin: Origin<'a>,
+    /// Packets kept of a stream.
+    memory: Memory,
+}
+
+impl<'a> Again<'a> {
+    /// Has `read` read the capture that was analyzed, as long as its second argument says. `go_on` takes the number of
+    /// bytes read, and returns `false` to end the reading. Also returns whether it did.
+    ///
+    /// # Errors
+    /// If the capture cannot be opened again.
+    pub(crate) fn read<V, R>(
+        &self,
+        analyzed: &Analyzed<V>,
+        go_on: &(dyn Fn(u64) -> bool + Sync),
+        read: impl FnOnce(Reading<'_>, &mut dyn FnMut(&Reading<'_>) -> bool) -> R,
+    ) -> Result<(R, bool), ReadError> {
+        // The second reading goes no further than the first.
+        let frames = analyzed.counts.frames;
+        let mut stopped = false;
+        let mut goes_on = |source: &Reading<'_>| {
+            stopped = !analyzed.interrupted && !go_on(source.taken());
+            !stopped && (!analyzed.interrupted || source.counts().frames < frames)
+        };
+        let result = read(self.open(analyzed.counts.clone())?, &mut goes_on);
+        Ok((result, stopped))
+    }
+
+    /// `counts` are those of the first reading.
+    fn open(&self, counts: Counts) -> Result<Reading<'a>, ReadError> {
+        Ok(match &self.origin {
+            Origin::Demo => Reading::one(Reader::new(DEMO_NAME, DEMO)?),
+            Origin::File(path) => Reading::one(Reader::open(path)?),
+            Origin::Stream => Reading::Recalled(self.memory.recall(counts)),
+            Origin::Joined(paths) => {
+                let mut joined = Joined::open(paths, &JoinedFiles::default());
+                let failure = joined.failures().into_iter().next();
+                match failure.filter(|_| joined.files_to_read() == 0) {
+                    Some(failure) => return Err(failure),
+                    None => Reading::Joined(Box::new(joined)),
+                }
+            }
+            Origin::Packets(packets) => Reading::Recalled(Recalled::of(packets)),
+        })
+    }
+
+    /// A note on a stream of which only the first packets were kept and read. `done` says what was done with them: "are
+    /// drawn".
+    pub(crate) fn kept_note(&self, done: &str) -> Option<String> {
+        let kept = self.memory.recalled_of_more()?;
+        Some(format!(
+            "only the first {kept} packets {done}: a stream is read once, and no more packets are kept; a file has no limit"
+        ))
+    }
+}
+
+/// Reads the packets of a capture.
+#[derive(Debug)]
+pub(crate) enum Reading<'a> {
+    One(Box<Reader<'a>>),
+    Joined(Box<Joined>),
+    Remembering(Remembering<'a>),
+    Recalled(Recalled),
+}
+
+impl<'a> Reading<'a> {
+    fn one(reader: Reader<'a>) -> Self {
+        Self::One(Box::new(reader))
+    }
+
+    fn source(&self) -> &(dyn PacketSource + 'a) {
+        match self {
+            Self::One(source) => &**source,
+            Self::Joined(source) => &**source,
+            Self::Remembering(source) => source,
+            Self::Recalled(source) => source,
+        }
+    }
+
+    fn source_mut(&mut self) -> &mut (dyn PacketSource + 'a) {
+        match self {
+            Self::One(source) => &mut **source,
+            Self::Joined(source) => &mut **source,
+            Self::Remembering(source) => source,
+            Self::Recalled(source) => source,
+        }
+    }
+}
+
+impl PacketSource for Reading<'_> {
+    fn next_or_message(&mut self) -> Option<&CapturedPacket> {
+        self.source_mut().next_or_message()
+    }
+
+    fn next_into(&mut self, packet: &mut Packet) -> bool {
+        self.source_mut().next_into(packet)
+    }
+
+    fn counts(&self) -> &Counts {
+        self.source().counts()
+    }
+
+    fn taken(&self) -> u64 {
+        self.source().taken()
+    }
+
+    fn size(&self) -> Option<u64> {
+        self.source().size()
+    }
+
+    fn name(&self) -> &str {
+        self.source().name()
+    }
+
+    fn stop(self) -> Result<Counts, ReadError> {
+        match self {
+            Self::One(source) => source.stop(),
+            Self::Joined(source) => source.stop(),
+            Self::Remembering(source) => source.stop(),
+            Self::Recalled(source) => source.stop(),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Reads captures to explain them. For advice and for diagrams, some connections are read for a second time.
+
+use super::advice::{self, Advice};
+use super::facts::Facts;
+use super::order::{DRAWN, SortBy};
+use super::page::{Drawn, explanation_page};
+use crate::analysis::{AnalysisError, Analyzed, ConnectionRow, OneConnection, analyze_all};
+use crate::capture::{Again, Capture, Captures, Input, Progress};
+use crate::diagram::source::{Directions, Source};
+use crate::diagram::{self, draw_again};
+use crate::reread::Also;
+use crate::whatif::{rerun_along, rerun_candidates};
+use recoup_draw::page::{Direction, Page};
+use recoup_trace::analyze::Settings;
+use recoup_trace::read::ReadError;
+use std::sync::atomic::AtomicU64;
+use thiserror::Error;
+
+/// Packets that are drawn of each connection.
+const MOST_PACKETS: usize = 200_000;
+
+/// Why a capture is not explained.
+#[derive(Debug, Error)]
+pub enum ExplainError {
+    /// It cannot be read or analyzed.
+    #[error(transparent)]
+    Analysis(#[from] AnalysisError),
+    /// It has no connection of this number.
+    #[error("{capture}: no connection {number}: {existing}")]
+    NoConnection {
+        /// The capture.
+        capture: String,
+        /// The number asked for, from 0.
+        number: u64,
+        /// Which connections there are.
+        existing: String,
+    },
+}
+
+/// Explains captures. `view` makes what collects their facts. If it collects candidates for an advice
+/// ([`Facts::with_advice`]), files are read twice. A stream, which is read once, gets no advice.
+pub fn explain(
+    input: Input<'_>,
+    settings: &Settings,
+    progress: &dyn Progress,
+    view: impl Fn() -> Facts,
+) -> Captures<Facts> {
+    let mut all = analyze_all(input, settings, progress, view);
+    for analyzed in &mut all.analyzed {
+        if let Some(again) = input.again(&analyzed.capture) {
+            // Without a second reading there is no advice.
+            _ = advise(analyzed, &again, settings, progress);
+        }
+    }
+    all
+}
+
+/// Runs connections again, and notes what would have helped. Facts [without candidates](Facts::with_advice) stay as
+/// they are.
+fn advise(
+    analyzed: &mut Analyzed<Facts>,
+    again: &Again<'_>,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<(), ReadError> {
+    let Some(candidates) = analyzed.findings.candidates() else {
+        return Ok(());
+    };
+    let goes_on = |_, _| !progress.is_stopped();
+    let answer = rerun_candidates(analyzed, candidates, again, &advice::request(), settings, &goes_on)?;
+    analyzed.findings.advice = Advice::new(&answer);
+    Ok(())
+}
+
+/// Explains one connection, counted from 0, of the first of the captures.
+///
+/// # Errors
+/// A capture that cannot be read, or a connection that it does not have.
+pub fn explain_connection(
+    input: Input<'_>,
+    number: u64,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Analyzed<OneConnection>, ExplainError> {
+    let view = || OneConnection::of(Some(number));
+    let analyzed = input.first(progress, |capture| capture.analyze(settings, view, progress))?;
+    match analyzed.findings.row() {
+        Some(_) => Ok(analyzed),
+        None => Err(ExplainError::NoConnection {
+            number,
+            existing: analyzed.findings.existing(&analyzed.counts),
+            capture: analyzed.capture,
+        }),
+    }
+}
+
+/// Arguments of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRequest {
+    /// Which connections come first.
+    pub order: SortBy,
+    /// How many connections the table has.
+    pub most: usize,
+    /// The number of a connection that comes before all others.
+    pub first: Option<u64>,
+    /// Whether it says what would have helped.
+    pub advice: bool,
+}
+
+/// The page of the first of the captures.
+///
+/// # Errors
+/// When the capture cannot be read, or not a second time.
+pub fn explain_as_page(
+    input: Input<'_>,
+    request: PageRequest,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Page, AnalysisError> {
+    input.first(progress, |capture| page_of(capture, request, settings, progress))
+}
+
+fn page_of(
+    capture: Capture<'_>,
+    request: PageRequest,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Page, AnalysisError> {
+    let settings = Settings { timeline: true, ..settings.clone() };
+    let collector = || {
+        let facts = Facts::new(request.order, request.most).with_first(request.first);
+        match request.advice {
+            true => facts.with_advice(),
+            false => facts,
+        }
+    };
+    let (mut analyzed, again) = capture.analyze_first(&settings, collector, progress)?;
+    let second = draw_and_rerun(&analyzed, &again, &settings, progress)?;
+    analyzed.findings.advice = second.advice;
+    let drawn = second.drawn.into_iter().map(Drawn::from).collect();
+    let mut page = explanation_page(&analyzed, drawn, request.order);
+    page.notes.extend(second.note);
+    page.notes.extend(again.kept_note(diagram::DRAWN));
+    Ok(page)
+}
+
+/// Results of the second reading.
+struct SecondReading {
+    drawn: Vec<Source>,
+    /// That the user interrupted it.
+    note: Option<String>,
+    advice: Option<Advice>,
+}
+
+/// Draws the connections that come first, and reruns those that the advice rests on, from one reading.
+fn draw_and_rerun(
+    analyzed: &Analyzed<Facts>,
+    again: &Again<'_>,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<SecondReading, ReadError> {
+    let rows = rows(analyzed);
+    let draw = |also: Option<Also<'_>>| {
+        let (most, all) = (MOST_PACKETS, Directions::All);
+        match rows.is_empty() && also.as_ref().is_none_or(|also| also.sought.is_empty()) {
+            true => Ok((Vec::new(), None)),
+            false => draw_again(analyzed, again, &rows, all, most, progress, also),
+        }
+    };
+    let Some(candidates) = analyzed.findings.candidates() else {
+        let (drawn, note) = draw(None)?;
+        return Ok(SecondReading { drawn, note, advice: None });
+    };
+    // An interrupt ends the reading, and what was read is rerun.
+    let (answer, (drawn, note)) =
+        rerun_along(candidates, &advice::request(), settings, (&AtomicU64::new(0), &|_| true), |also| {
+            draw(Some(also))
+        })?;
+    Ok(SecondReading { drawn, note, advice: Advice::new(&answer) })
+}
+
+/// The connections that are drawn.
+fn rows(analyzed: &Analyzed<Facts>) -> Vec<ConnectionRow> {
+    let ranked = analyzed.findings.worst.connections().iter().take(DRAWN);
+    ranked.map(|ranked| (ranked.connection.clone(), ranked.retransmissions.clone())).collect()
+}
+
+impl From<Source> for Drawn {
+    fn from(source: Source) -> Self {
+        let directions = source.senders.iter().zip(source.panels);
+        Self {
+            directions: directions.map(|(sender, panel)| Direction { sender: sender.to_string(), panel }).collect(),
+            notes: source.notes,
+        }
+    }
+}
