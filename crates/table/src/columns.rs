@@ -229,7 +229,7 @@ impl<R: 'static> Columns<R> {
 
     /// Adds the columns of a part of the row, by their own names; all empty where there is no such
     /// part.
-    pub fn all_of<P: 'static>(mut self, columns: Columns<P>, part: fn(&R) -> Option<&P>) -> Self {
+    pub fn all_of<P: 'static>(mut self, columns: Columns<P>, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Self {
         let columns = columns.0.into_iter().map(|node| node.of_part(part));
         self.0.extend(columns);
         self
@@ -237,7 +237,7 @@ impl<R: 'static> Columns<R> {
 
     /// Adds the columns of a part of the row, `prefix` and an underscore before their names, also in
     /// JSON.
-    pub fn prefixed<P: 'static>(self, prefix: &str, mut columns: Columns<P>, part: fn(&R) -> Option<&P>) -> Self {
+    pub fn prefixed<P: 'static>(self, prefix: &str, mut columns: Columns<P>, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Self {
         for node in &mut columns.0 {
             let (Node::Column(Column { name, .. }) | Node::Group(Group { name, .. })) = node;
             *name = format!("{prefix}_{name}").into();
@@ -251,7 +251,7 @@ impl<R: 'static> Columns<R> {
         mut self,
         name: impl Into<Cow<'static, str>>,
         columns: Columns<P>,
-        part: fn(&R) -> Option<&P>,
+        part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static,
     ) -> Self {
         let columns = columns.0.into_iter().map(|node| node.of_part(part));
         self.0.push(Node::Group(Group {
@@ -331,7 +331,7 @@ fn walk<'a, R>(nodes: &'a [Node<R>], prefix: &str, joint: char, visit: &mut impl
 
 impl<P: 'static> Node<P> {
     /// The same columns of a row that has a `P` as a part.
-    fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Node<R> {
+    fn of_part<R: 'static>(self, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Node<R> {
         match self {
             Self::Column(column) => Node::Column(Column {
                 name: column.name,
@@ -355,12 +355,12 @@ impl<P: 'static> Node<P> {
     }
 }
 
-fn cell_of_part<R: 'static, P: 'static, T: 'static>(of: Of<P, T>, part: fn(&R) -> Option<&P>) -> Of<R, T> {
+fn cell_of_part<R: 'static, P: 'static, T: 'static>(of: Of<P, T>, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Of<R, T> {
     Box::new(move |row| part(row).and_then(&of))
 }
 
 impl<P: 'static> Cell<P> {
-    fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Cell<R> {
+    fn of_part<R: 'static>(self, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Cell<R> {
         match self {
             Self::Text(of) => Cell::Text(cell_of_part(of, part)),
             Self::Integer(of) => Cell::Integer(cell_of_part(of, part)),
