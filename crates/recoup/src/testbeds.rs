@@ -154,7 +154,7 @@ fn profiles_of(scenario: &Scenario, ends: Ends) -> Vec<Option<&Profile>> {
     }
 }
 
-/// Where a run over real packets puts its captures.
+/// The captures of a run over real packets.
 pub fn capture_paths(scenario: &Scenario, ends: Ends, dir: &Path) -> Vec<CapturePaths> {
     let profiles = profiles_of(scenario, ends).into_iter();
     profiles.map(|profile| paths_of(dir, ends, profile)).collect()

@@ -87,8 +87,8 @@ pub(super) fn optional<T>(
 pub(super) const PROFILE: &str = "profile";
 
 /// `profile`, or the value as `format` writes it.
-pub(super) fn or_profile<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> String {
-    value.map_or_else(|| PROFILE.into(), format)
+pub(super) fn or_profile<T, F: ToString>(value: Option<T>, format: impl FnOnce(T) -> F) -> String {
+    value.map_or_else(|| PROFILE.into(), |value| format(value).to_string())
 }
 
 pub(super) fn parse_number(text: &str, least: u64, most: u64) -> Result<u64, String> {

@@ -130,14 +130,14 @@ impl SweepReport {
     /// As JSON, indented, with a final newline.
     pub fn to_json(&self) -> String {
         let missing: Vec<Value> = self.missing.iter().map(swept).collect();
-        let text = self.schema.to_text(&json!({
+        let body = json!({
             "scenario": self.scenario,
             "seed": self.seed,
             "keys": self.keys,
             "cells": self.cells,
             "missing": missing,
-        }));
-        text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
+        });
+        report::document(self.schema, &body)
     }
 
     /// As CSV, one line per cell and profile, in a world per cell, profile and workload. The columns are those of a
@@ -202,19 +202,13 @@ impl SweepReport {
 
     /// The columns of a part with those of its cell.
     fn columns<T: 'static>(&self, of_part: Columns<T>, settings: impl Iterator<Item = String>) -> Columns<Row<T>> {
-        let (scenario, seed) = (self.scenario.clone(), self.seed);
-        let mut columns = Columns::<Row<T>>::new()
-            .integer(("cell", "", "the cell of the sweep, from 0"), |row| Some(row.cell.number as u64))
-            .text(("scenario", "", "the scenario"), move |_| Some(scenario.clone().into()))
-            .integer(("seed", "", "the seed that repeats the run"), move |_| Some(seed))
-            .all_of(of_part, |row| Some(&row.of));
+        let cell = Columns::<Row<T>>::new().column("cell", "", "the cell of the sweep, from 0", |row| row.cell.number);
+        let mut columns = report::with_scenario(cell, &self.scenario, self.seed).all_of(of_part, |row| Some(&row.of));
         for key in settings {
-            let header = (format!("set_{key}"), "", "a setting of the scenario");
             let heading = key.clone();
             columns = columns
-                .text(header, move |row| {
-                    let value = row.settings.get(&key)?.as_str()?;
-                    Some(value.to_owned().into())
+                .column(format!("set_{key}"), "", "a setting of the scenario", move |row: &Row<T>| {
+                    Some(row.settings.get(&key)?.as_str()?.to_owned())
                 })
                 .heading(heading);
         }

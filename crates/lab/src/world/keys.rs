@@ -1,4 +1,4 @@
-//! The keys of a world: what each sets, and its value as text.
+//! The keys of a world, and their values as text.
 
 use super::{Link, Tmix, Workload, WorldScenario};
 use crate::settings::{self, Settings, SettingsError, SourceFile};
@@ -21,7 +21,7 @@ const MOST: u64 = 1_000_000;
 /// The keys of a world.
 const WORLD_KEYS: [&str; 7] = ["about", "profiles", "seed", "runs", "duration", "links", "workloads"];
 
-/// The keys of a link: names, and what they mean.
+/// The keys of a link: names and meanings.
 pub const LINK_KEYS: [(&str, &str); 9] = [
     ("between", "the two nodes it connects: [\"left\", \"right\"]; up is from the first to the second"),
     ("delay", "propagation delay one way: 20ms"),
@@ -34,7 +34,7 @@ pub const LINK_KEYS: [(&str, &str); 9] = [
     ("corrupt", "as the setting corrupt"),
 ];
 
-/// The keys of a workload that are not settings of hosts and traffic: names, and what they mean.
+/// The keys of a workload that are not settings of hosts and traffic: names and meanings.
 pub const WORKLOAD_KEYS: [(&str, &str); 9] = [
     ("client", "the node of the clients"),
     ("server", "the node of the servers, which send the data"),
@@ -78,9 +78,12 @@ pub(super) fn set(world: &mut WorldScenario, key: &str, text: &str, base: &Path,
             let Some((name, key)) = rest.split_once('.') else {
                 return Err(format!("`{first}`: expected [{first}.NAME] with its keys below"));
             };
-            match first {
-                "links" => set_link(named(&mut world.links, name, grows)?, key, text, base)?,
-                _ => set_workload(named(&mut world.workloads, name, grows)?, key, text, base)?,
+            if first == "links" {
+                let new = grows.then_some(Link::new as fn(&str) -> Link);
+                set_link(named(&mut world.links, ("link", name), |link| &link.name, new)?, key, text, base)?;
+            } else {
+                let new = grows.then_some(Workload::new as fn(&str) -> Workload);
+                set_workload(named(&mut world.workloads, ("workload", name), |one| &one.name, new)?, key, text, base)?;
             }
         }
         _ => {
@@ -92,50 +95,20 @@ pub(super) fn set(world: &mut WorldScenario, key: &str, text: &str, base: &Path,
     Ok(())
 }
 
-/// A link or a workload.
-trait Named {
-    const KIND: &'static str;
-
-    fn new(name: &str) -> Self;
-
-    fn name(&self) -> &str;
-}
-
-impl Named for Link {
-    const KIND: &'static str = "link";
-
-    fn new(name: &str) -> Self {
-        Self::new(name)
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-impl Named for Workload {
-    const KIND: &'static str = "workload";
-
-    fn new(name: &str) -> Self {
-        Self::new(name)
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-fn named<'a, T: Named>(all: &'a mut Vec<T>, name: &str, grows: bool) -> Result<&'a mut T, String> {
-    let at = match all.iter().position(|one| one.name() == name) {
-        Some(at) => at,
-        None if grows => {
-            all.push(T::new(name));
+/// The link or workload of this name. If there is none, `new` makes one.
+fn named<'a, T>(
+    all: &'a mut Vec<T>,
+    (kind, name): (&str, &str),
+    name_of: fn(&T) -> &str,
+    new: Option<fn(&str) -> T>,
+) -> Result<&'a mut T, String> {
+    let at = match (all.iter().position(|one| name_of(one) == name), new) {
+        (Some(at), _) => at,
+        (None, Some(new)) => {
+            all.push(new(name));
             all.len() - 1
         }
-        None => {
-            let near = did_you_mean(name, all.iter().map(T::name));
-            return Err(format!("no {} `{name}`{near}", T::KIND));
-        }
+        (None, None) => return Err(format!("no {kind} `{name}`{}", did_you_mean(name, all.iter().map(name_of)))),
     };
     Ok(&mut all[at])
 }

@@ -47,7 +47,7 @@ const CHUNK: usize = 256 << 10;
 /// Bytes that a ready pipe takes without blocking the writer (PIPE_BUF, pipe(7)).
 const PIPE_CHUNK: usize = 4096;
 
-/// Where received bytes go.
+/// The destination of received bytes.
 enum Output {
     Nowhere,
     File(Box<OutputFile>),

@@ -47,7 +47,7 @@ const NOTE_AFTER: Duration = Duration::from_secs(3);
 
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// Where bytes come from, and the bytes that wait to be written.
+/// The source of the bytes, and the bytes that wait to be written.
 struct Source {
     /// Bytes yet to be generated; `None` if the bytes come from standard input.
     left: Option<u64>,

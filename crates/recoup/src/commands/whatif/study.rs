@@ -5,19 +5,18 @@ pub mod call;
 use super::progress::RerunBar;
 use super::{Args, check_inputs, print_notes};
 use crate::commands::whatif::study::call::study_all;
-use crate::output::{Begun, Format, Output, cannot_write, check_terminal};
+use crate::output::{Format, Output, cannot_write, check_terminal};
 use crate::{Failure, console, interrupt};
 use recoup_captures::analysis::Analyzed;
-use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
 use recoup_captures::parameters::{
     CHANGES, ChangeRow, EVENTS, EventRow, Grid, ParameterStudy, Request, ResultRow, SenderRow, changes, check_size,
-    events, figures, parse_list, results, study_text,
-    write_studies,
+    events, figures, parse_list, results, study_text, write_studies,
 };
 use recoup_captures::study::Model;
 use recoup_recovery::parameters::MinimumOf;
 use recoup_recovery::rtt::Factor;
 use recoup_support::output_file::{OutputFile, create_folder};
+use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
 use recoup_table::{Part, RowFile, RowFormat};
 use recoup_units::Segments;
 use std::io::{self, Write};
@@ -152,7 +151,7 @@ impl StudyArgs {
                 path.display()
             )));
         };
-        let begun = Output::create(path)?.begin();
+        let begun = Output::create(path)?;
         RowSink::new(events(), EVENTS, format, several, path, begun).map(Some)
     }
 }
@@ -163,7 +162,7 @@ fn given<T: Clone>(list: &Option<List<T>>, usual: Vec<T>) -> Vec<T> {
 
 /// A file that takes rows as they come.
 struct RowSink<R: 'static> {
-    file: RowFile<R, Begun>,
+    file: RowFile<R, Output>,
     name: PathBuf,
     /// The first error, after which nothing is written.
     written: io::Result<()>,
@@ -176,7 +175,7 @@ impl<R: 'static> RowSink<R> {
         format: RowFormat,
         several: bool,
         path: &Path,
-        begun: Begun,
+        begun: Output,
     ) -> Result<Self, Failure> {
         let file = RowFile::new(columns, schema, format, several, begun);
         let file = file.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
@@ -333,7 +332,7 @@ fn rows_and_output(
         }
     };
     let path = &args.output;
-    let file = RowSink::new(changes(), CHANGES, row_format, several, path, output.begin())?;
+    let file = RowSink::new(changes(), CHANGES, row_format, several, path, output)?;
     Ok((Rows::Written(Box::new(file)), None))
 }
 

@@ -11,7 +11,7 @@ use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Where an event stream goes.
+/// The destination of an event stream.
 pub enum EventTarget {
     /// To a file, which gets its name once it is whole.
     File(PathBuf),
@@ -29,7 +29,7 @@ impl fmt::Debug for EventTarget {
 }
 
 impl EventTarget {
-    /// What errors call it.
+    /// Its name in errors.
     fn name(&self) -> PathBuf {
         match self {
             Self::File(path) => path.clone(),
@@ -38,7 +38,7 @@ impl EventTarget {
     }
 }
 
-/// As [`Request::check_files`] documents.
+/// Implements [`Request::check_files`].
 pub(super) fn check(request: &Request) -> Result<(), RunError> {
     let scenario = &request.scenario;
     let captures = request.pcap.iter().flat_map(|dir| {
@@ -100,7 +100,7 @@ pub(super) struct Files {
     /// One for each profile, or none.
     captures: Vec<Capture>,
     events: Option<EventWriter<EventFile>>,
-    /// What errors call the event stream.
+    /// The event stream's name in errors.
     events_path: PathBuf,
 }
 
@@ -162,7 +162,7 @@ impl Files {
 /// The event stream of stages with real packets.
 pub(super) struct EventStream {
     file: EventFile,
-    /// What errors call it.
+    /// Its name in errors.
     path: PathBuf,
 }
 
