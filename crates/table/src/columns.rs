@@ -27,6 +27,8 @@ pub(crate) struct Column<R> {
     pub heading: Option<Cow<'static, str>>,
     /// Decimals in a table for reading.
     pub digits: usize,
+    /// Whether a table for reading aligns its text to the right.
+    pub right: bool,
     /// A table for reading shows the cell's share of this, in percent.
     pub whole: Option<Of<R, u64>>,
     pub cell: Cell<R>,
@@ -122,6 +124,7 @@ impl<R: 'static> Columns<R> {
             about: about.into(),
             heading: None,
             digits: 3,
+            right: false,
             whole: None,
             cell,
         }));
@@ -221,6 +224,11 @@ impl<R: 'static> Columns<R> {
         self.last(|column| column.digits = digits)
     }
 
+    /// Has tables for reading align the text of the column added last to the right, as they align numbers.
+    pub fn right(self) -> Self {
+        self.last(|column| column.right = true)
+    }
+
     /// Has tables for reading show the whole numbers of the column added last with their share of
     /// `whole`, in percent.
     pub fn share_of(self, whole: impl Fn(&R) -> u64 + Send + Sync + 'static) -> Self {
@@ -229,7 +237,11 @@ impl<R: 'static> Columns<R> {
 
     /// Adds the columns of a part of the row, by their own names; all empty where there is no such
     /// part.
-    pub fn all_of<P: 'static>(mut self, columns: Columns<P>, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Self {
+    pub fn all_of<P: 'static>(
+        mut self,
+        columns: Columns<P>,
+        part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static,
+    ) -> Self {
         let columns = columns.0.into_iter().map(|node| node.of_part(part));
         self.0.extend(columns);
         self
@@ -237,7 +249,12 @@ impl<R: 'static> Columns<R> {
 
     /// Adds the columns of a part of the row, `prefix` and an underscore before their names, also in
     /// JSON.
-    pub fn prefixed<P: 'static>(self, prefix: &str, mut columns: Columns<P>, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Self {
+    pub fn prefixed<P: 'static>(
+        self,
+        prefix: &str,
+        mut columns: Columns<P>,
+        part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static,
+    ) -> Self {
         for node in &mut columns.0 {
             let (Node::Column(Column { name, .. }) | Node::Group(Group { name, .. })) = node;
             *name = format!("{prefix}_{name}").into();
@@ -339,6 +356,7 @@ impl<P: 'static> Node<P> {
                 about: column.about,
                 heading: column.heading,
                 digits: column.digits,
+                right: column.right,
                 whole: column.whole.map(|of| cell_of_part(of, part)),
                 cell: column.cell.of_part(part),
             }),
@@ -355,7 +373,10 @@ impl<P: 'static> Node<P> {
     }
 }
 
-fn cell_of_part<R: 'static, P: 'static, T: 'static>(of: Of<P, T>, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Of<R, T> {
+fn cell_of_part<R: 'static, P: 'static, T: 'static>(
+    of: Of<P, T>,
+    part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static,
+) -> Of<R, T> {
     Box::new(move |row| part(row).and_then(&of))
 }
 

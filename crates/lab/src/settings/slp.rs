@@ -133,12 +133,12 @@ pub(super) fn format_likelihoods(likelihoods: &Likelihoods) -> String {
 
 /// Likelihoods being read.
 #[derive(Default)]
-struct Given {
+struct LikelihoodReader {
     likelihoods: Likelihoods,
     kinds: Vec<Kind>,
 }
 
-impl Given {
+impl LikelihoodReader {
     fn add(&mut self, kind: &str, q: &str) -> Result<(), String> {
         let kind = parse_word(kind, &Kind::ALL.map(|kind| (kind.name(), kind)))?;
         let q = parse_share(q)?;
@@ -153,7 +153,7 @@ impl Given {
 
 /// Reads `KIND:Q,…`.
 fn parse_pairs(text: &str) -> Result<Likelihoods, String> {
-    let mut given = Given::default();
+    let mut given = LikelihoodReader::default();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let pair = part.split_once(':').filter(|(_, q)| !q.contains(':'));
         let (kind, q) = pair.ok_or_else(|| format!("`{text}`: expected KIND:Q,…, as in tail:1,psh:0.1"))?;
@@ -165,7 +165,7 @@ fn parse_pairs(text: &str) -> Result<Likelihoods, String> {
 /// The first wrong line with what is wrong, or the likelihoods.
 fn parse_likelihoods(text: &str) -> Result<Likelihoods, (usize, String)> {
     const EXPECTED: &str = "expected a line kind,q, such as tail,0.5";
-    let mut given = Given::default();
+    let mut given = LikelihoodReader::default();
     for (i, line) in text.lines().enumerate() {
         let at = |why| (i + 1, why);
         let Some((kind, q)) = kind_and_q(line).map_err(|()| at(format!("`{line}`: {EXPECTED}")))? else {

@@ -1,6 +1,6 @@
 //! `recoup receive`.
 
-use crate::commands::transfer::{HostArgs, Tally, Transfer, linger};
+use crate::commands::transfer::{HostArgs, Tally, Transfer};
 use crate::output::print;
 use crate::{Failure, console};
 use recoup_net::host::{ConnectionId, HostError, Read, describe};
@@ -125,13 +125,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for address in any {
         transfer.driver.host.listen(SocketAddr::new(address, args.port))?;
     }
-    let to: Vec<String> = transfer
-        .driver
-        .device()
-        .host_addresses()
-        .iter()
-        .map(|ip| SocketAddr::new(*ip, args.port).to_string())
-        .collect();
+    let addresses = transfer.driver.device().host_addresses();
+    let to: Vec<String> = addresses.iter().map(|ip| SocketAddr::new(*ip, args.port).to_string()).collect();
     console::status(format_args!("listening on {}", to.join(" and ")));
     let chunk = vec![0; output.chunk()];
     let mut receiver = Receiver {
@@ -146,13 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     while !(receiver.once && receiver.finished > 0) {
         receiver.turn()?;
     }
-    let rto = Duration::from_millis(200);
-    let driver = &mut receiver.transfer.driver;
-    let until = driver.now() + linger(rto);
-    while driver.host.connections() > 0 && driver.now() < until {
-        driver.turn(Duration::from_millis(50))?;
-        while driver.host.next_event().is_some() {}
-    }
+    receiver.transfer.linger(Duration::from_millis(200), |host| host.connections() == 0)?;
     if let Output::File(file) = receiver.output {
         file.publish()?;
     }

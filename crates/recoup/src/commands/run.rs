@@ -7,7 +7,7 @@ mod world;
 
 pub use call::changes::{Changes, apply_settings};
 
-use crate::commands::run::call::{EventTarget, Progress, Request, RunError, Work};
+use crate::commands::run::call::{Progress, Request, RunError, Work};
 use crate::output::{Format, format_parser, print};
 use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
@@ -214,15 +214,6 @@ impl Args {
         Err(Failure::Wrong(wrong))
     }
 
-    /// The destination of the event stream, if one is asked for.
-    fn event_target(&self) -> Option<EventTarget> {
-        let path = self.events.as_deref()?;
-        Some(match self.prints_events() {
-            true => EventTarget::Stream(Box::new(std::io::stdout())),
-            false => EventTarget::File(path.into()),
-        })
-    }
-
     /// Whether events go to standard output, where results would go.
     fn prints_events(&self) -> bool {
         self.events.as_deref() == Some(Path::new("-"))
@@ -248,7 +239,7 @@ impl Args {
             simulate: self.on.simulates(),
             real: self.all_ends()?,
             pcap: self.pcap.clone(),
-            events: self.event_target(),
+            events: self.events.clone(),
         })
     }
 }
@@ -337,7 +328,7 @@ impl Progress for FlowBar {
         let bar = match work {
             Work::Flows(Stage::Sim) => console::flows_bar(size),
             Work::Flows(stage) => console::flows_bar(size).with_prefix(format!("{} ", stage.name())),
-            Work::SimulatedTime => world::bar(size),
+            Work::SimulatedTime => console::bar(Some(size), "{wide_bar} {percent} % of the simulated time"),
         };
         self.with(|shown| *shown = bar);
     }

@@ -6,9 +6,7 @@ mod files;
 pub mod sweep;
 pub mod world;
 
-pub use files::EventTarget;
-
-use files::{EventStream, Files};
+use files::{EventStream, Files, is_standard_output};
 use recoup_lab::effect;
 use recoup_lab::pcap::{CaptureError, Order};
 use recoup_lab::run::{ProfileResult, run_observed_until, run_until};
@@ -31,9 +29,9 @@ pub struct Request {
     pub real: Vec<Ends>,
     /// The folder for packet captures, two for each profile.
     pub pcap: Option<PathBuf>,
-    /// The destination of the event stream: the simulator's, or without it that of the stages with real
-    /// packets.
-    pub events: Option<EventTarget>,
+    /// The file of the event stream, `-` for standard output: the simulator's, or without it that of the stages with
+    /// real packets.
+    pub events: Option<PathBuf>,
 }
 
 /// The results of a run.
@@ -136,7 +134,7 @@ impl Request {
     pub fn run(self, progress: &dyn Progress) -> Result<Outcome, RunError> {
         self.check_files()?;
         let (scenario, real, pcap) = (&self.scenario, &self.real, self.pcap.as_deref());
-        let has_files = pcap.is_some() || matches!(self.events, Some(EventTarget::File(_)));
+        let has_files = pcap.is_some() || self.events.as_ref().is_some_and(|path| !is_standard_output(path));
         let (files, stream) = match (pcap, self.events) {
             (None, None) => (None, None),
             (pcap, events) if self.simulate => {

@@ -5,7 +5,7 @@ use super::{Args, FlowBar, Stages, deferring_interrupts, print_results};
 use crate::commands::run::call::changes::ChangeError;
 use crate::commands::run::call::world::WorldRequest;
 use crate::{Failure, console};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use recoup_lab::report::Plot;
 use recoup_lab::world::{Target, WorldReport, WorldScenario};
 use recoup_support::threads::cores;
@@ -23,7 +23,7 @@ pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
         watched: watched.collect::<Result<_, _>>()?,
         world,
         pcap: args.pcap.clone(),
-        events: args.event_target(),
+        events: args.events.clone(),
     };
     let world = request.world.clone();
     let plot = PlotFile::create(args, || world.files())?;
@@ -78,14 +78,4 @@ pub(super) fn changed(args: &Args, world: WorldScenario) -> Result<WorldScenario
         return Ok(args.changes.world(world)?);
     };
     Err(Failure::Wrong(wrong))
-}
-
-/// A bar of simulated time in ms, drawn when standard error is a terminal.
-pub(super) fn bar(millis: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(millis), console::progress_target());
-    let template = "{wide_bar} {percent} % of the simulated time";
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }

@@ -53,7 +53,7 @@ fn every_flow_of_every_profile_is_run() {
 fn a_stopped_run_has_the_results_of_the_finished_flows_and_no_files() {
     let dir = tempfile::tempdir().unwrap();
     let events = dir.path().join("events");
-    let request = Request { events: Some(EventTarget::File(events.clone())), ..request(100) };
+    let request = Request { events: Some(events.clone()), ..request(100) };
     let outcome = request.run(&Counter::up_to(5)).unwrap();
     assert!(outcome.interrupted);
     let flows: Vec<u64> = outcome.results.iter().map(|r| r.cost.flows).collect();

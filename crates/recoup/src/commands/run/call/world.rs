@@ -1,7 +1,7 @@
 //! Runs a world in the simulator.
 
 use super::files::{Files, check_outputs};
-use super::{EventTarget, Progress, RunError, Work};
+use super::{Progress, RunError, Work};
 use recoup_lab::pcap::{CapturePaths, Order};
 use recoup_lab::world::{Chosen, Watch, WorldResult, WorldScenario};
 use recoup_support::quantity::format_duration;
@@ -16,8 +16,8 @@ pub struct WorldRequest {
     pub world: WorldScenario,
     /// The folder for packet captures, two for each profile. They have the first run's packets.
     pub pcap: Option<PathBuf>,
-    /// The destination of the event stream of the first runs.
-    pub events: Option<EventTarget>,
+    /// The file of the event stream of the first runs, `-` for standard output.
+    pub events: Option<PathBuf>,
     /// The flows whose packets and events are written; all if empty.
     pub watched: Vec<Chosen>,
 }
@@ -43,7 +43,7 @@ impl WorldRequest {
             let profiles = world.profiles.iter();
             profiles.map(|profile| CapturePaths::new(dir, profile.name()))
         });
-        check_outputs(&world.profiles, captures, self.events.as_ref(), || world.files())?;
+        check_outputs(&world.profiles, captures, self.events.as_deref(), || world.files())?;
         let has_files = self.pcap.is_some() || self.events.is_some();
         let mut results = follow(progress, world.total(), |done, is_stopped| match has_files {
             false => world.run(cores(), done, is_stopped).map_err(RunError::World),
