@@ -14,7 +14,7 @@ mod path;
 pub(crate) mod rto;
 mod slp;
 mod traffic;
-mod value;
+pub(crate) mod value;
 
 pub use descriptor::{Setting, all};
 pub use kernel::KernelSettings;

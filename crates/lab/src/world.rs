@@ -33,7 +33,7 @@ mod run;
 mod watch;
 
 pub use calibrate::{Calibration, Target};
-pub use keys::{LINK_KEYS, WORKLOAD_KEYS, host_settings};
+pub use keys::{Key, LINK_KEYS, WORKLOAD_KEYS, host_settings};
 pub(crate) use parse::is_world;
 pub use report::{SCHEMA, WorldReport};
 pub use run::{LinkResult, WorkloadResult, WorldResult};

@@ -69,7 +69,7 @@ pub(super) const BOTH: [Direction; 2] = [Direction::Up, Direction::Down];
 pub(super) const DOWN: [Direction; 1] = [Direction::Down];
 
 /// Puts a value that could be read into its field; leaves the field alone otherwise.
-pub(super) fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
+pub(crate) fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
     *field = value?;
     Ok(())
 }
