@@ -247,13 +247,5 @@ fn ratio(ours: f64, first: f64) -> Option<f64> {
     (first > 0.0).then(|| ours / first)
 }
 
-/// Fails if a row of the table is wider than 160 columns.
-#[cfg(test)]
-pub(crate) fn assert_fits_a_terminal(table: &str) {
-    for row in table.lines().filter(|line| line.starts_with('|')) {
-        assert!(row.chars().count() <= 160, "{row}");
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -307,15 +307,9 @@ fn options(settings: &Settings) -> Options {
 /// The kernel's sysctls for a scenario's settings.
 fn switches(settings: &KernelSettings) -> Switches {
     let mut switches = Switches::default();
-    for (switch, on) in [
-        (Switch::Tlp, settings.tlp),
-        (Switch::Rack, settings.rack),
-        (Switch::Sack, settings.sack),
-        (Switch::Dsack, settings.dsack),
-        (Switch::Timestamps, settings.timestamps),
-        (Switch::Frto, settings.frto),
-    ] {
-        switches.set(switch, on);
+    let KernelSettings { tlp, rack, sack, dsack, timestamps, frto, .. } = settings;
+    for (switch, on) in Switch::ALL.into_iter().zip([tlp, rack, sack, dsack, timestamps, frto]) {
+        switches.set(switch, *on);
     }
     switches
 }
@@ -390,14 +384,14 @@ impl JobResult {
 }
 
 fn facts(kernel: Kernel) -> KernelFacts {
-    let is_on = |switch: Switch| kernel.switches[switch as usize];
+    let [tlp, rack, sack, dsack, timestamps, frto] = kernel.switches;
     KernelFacts {
-        tlp: is_on(Switch::Tlp),
-        rack: is_on(Switch::Rack),
-        sack: is_on(Switch::Sack),
-        dsack: is_on(Switch::Dsack),
-        timestamps: is_on(Switch::Timestamps),
-        frto: is_on(Switch::Frto),
+        tlp,
+        rack,
+        sack,
+        dsack,
+        timestamps,
+        frto,
         version: kernel.version,
         release: kernel.release,
         hz: kernel.hz,

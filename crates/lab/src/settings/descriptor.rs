@@ -17,10 +17,10 @@ pub struct Setting {
     pub(super) get: fn(&Settings) -> String,
 }
 
-/// A [`Setting`] of one field. Its values are words with a meaning each, or what `parse` reads and `format` writes;
-/// `profile or` stands before a parser whose field is the profile's where it is `None`.
+/// A [`Setting`] of one field. Its values are words with a meaning each, or what `parse` reads and `format` writes.
+/// With `profile_or = parse` the field is an `Option` that is `None` for `profile`.
 macro_rules! setting {
-    ($key:literal, $help:literal, $($field:ident).+, profile or $parse:ident) => {
+    ($key:literal, $help:literal, $($field:ident).+, profile_or = $parse:ident) => {
         setting!($key, $help, $($field).+, |text| profile_or(text, $parse), |value| or_profile(*value, |value| value))
     };
     ($key:literal, $help:literal, $($field:ident).+, $parse:expr, |$value:ident| $text:expr) => {

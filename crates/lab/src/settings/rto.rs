@@ -12,10 +12,30 @@ use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, p
 use recoup_support::suggest::did_you_mean;
 
 pub(super) const SETTINGS: &[Setting] = &[
-    setting!("rto.k", "k, the factor of RTTVAR in the RTO, from 0 to 1000: profile, 2, 1.5", parameters.rttvar_factor, profile or parse_multiple),
-    setting!("rto.m", "m, the factor of SRTT in the RTO, from 0 to 1000: profile, 1, 1.25", parameters.srtt_factor, profile or parse_multiple),
-    setting!("rto.a", "a, the weight of an RTT sample in RTTVAR, above 0, at most 1: profile, 1/4, 0.25", parameters.rttvar_weight, profile or parse_weight),
-    setting!("rto.b", "b, the weight of an RTT sample in SRTT, above 0, at most 1: profile, 1/8, 0.125", parameters.srtt_weight, profile or parse_weight),
+    setting!(
+        "rto.k",
+        "k, the factor of RTTVAR in the RTO, from 0 to 1000: profile, 2, 1.5",
+        parameters.rttvar_factor,
+        profile_or = parse_multiple
+    ),
+    setting!(
+        "rto.m",
+        "m, the factor of SRTT in the RTO, from 0 to 1000: profile, 1, 1.25",
+        parameters.srtt_factor,
+        profile_or = parse_multiple
+    ),
+    setting!(
+        "rto.a",
+        "a, the weight of an RTT sample in RTTVAR, above 0, at most 1: profile, 1/4, 0.25",
+        parameters.rttvar_weight,
+        profile_or = parse_weight
+    ),
+    setting!(
+        "rto.b",
+        "b, the weight of an RTT sample in SRTT, above 0, at most 1: profile, 1/8, 0.125",
+        parameters.srtt_weight,
+        profile_or = parse_weight
+    ),
     setting!(
         "rto.min",
         "minimum RTO, at most 60s: profile, 200ms",
@@ -29,7 +49,12 @@ pub(super) const SETTINGS: &[Setting] = &[
         parameters.minimum_of,
         MINIMA
     ),
-    setting!("dupthresh", "duplicate ACKs, or segments SACKed above, that mean a loss; reordering still raises it where the profile has that: profile, 3", parameters.dupthresh, profile or parse_threshold),
+    setting!(
+        "dupthresh",
+        "duplicate ACKs, or segments SACKed above, that mean a loss; reordering still raises it where the profile has that: profile, 3",
+        parameters.dupthresh,
+        profile_or = parse_threshold
+    ),
 ];
 
 const MINIMA: [(&str, MinimumOf); 2] =
