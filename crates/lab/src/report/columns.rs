@@ -142,9 +142,7 @@ pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Sum
     ];
     let mut columns = Columns::new();
     for (name, part) in PARTS {
-        columns = columns
-            .column(name, "ms", format!("{about}: {name}"), move |s| part(s))
-            .heading(format!("{heading} {name}"));
+        columns = columns.column(name, "ms", format!("{about}: {name}"), part).heading(format!("{heading} {name}"));
     }
     columns
 }
@@ -197,7 +195,7 @@ fn lateness() -> Columns<Lateness> {
             "p999" => "Delivery error p99.9".into(),
             name => format!("Delivery error {name}"),
         };
-        columns = columns.column(name, "ms", about, move |l| part(l)).heading(heading);
+        columns = columns.column(name, "ms", about, part).heading(heading);
     }
     columns
 }

@@ -242,7 +242,7 @@ fn at_entry() -> Columns<Integers> {
     let mut columns = Columns::<Integers>::new();
     for (name, heading, of) in SIGNS {
         let about = format!("recoveries that began with pipe {name} ssthresh");
-        columns = columns.column(name, "", about, move |i| of(i)).heading(heading).share_of(Integers::count);
+        columns = columns.column(name, "", about, of).heading(heading).share_of(Integers::count);
     }
     type Value = (&'static str, fn(&Integers) -> Option<i64>);
     const VALUES: [Value; 5] = [
