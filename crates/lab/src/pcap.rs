@@ -94,7 +94,7 @@ pub struct Capture {
     client: CaptureFile,
     order: Order,
     flows: HashMap<FlowId, CapturedFlow>,
-    /// How many flows have begun.
+    /// Flows begun so far.
     begun: u64,
     /// The earliest start of the next flow in the files, counted from the epoch.
     next_start: Duration,
@@ -105,7 +105,7 @@ pub struct Capture {
     error: Option<CaptureError>,
 }
 
-/// How the flows that an observer sees follow one another.
+/// The order of the flows that an observer sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// One begins when the one before it has ended; each begins at instant 0.
@@ -117,7 +117,7 @@ pub enum Order {
 /// A flow being captured.
 #[derive(Clone, Copy, Debug)]
 struct CapturedFlow {
-    /// What its client's address and port follow from.
+    /// Decides its client's address and port.
     number: u64,
     /// Its instant 0 in the files, counted from the epoch.
     start: Duration,

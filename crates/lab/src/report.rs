@@ -83,13 +83,8 @@ impl Report {
     /// The report of a run.
     pub fn new(scenario: &Scenario, results: &[ProfileResult]) -> Self {
         let setting = |key: &str| Value::from(scenario.settings.get(key));
-        let first = |stage| {
-            let mut of_stage = results.iter().filter(|r| r.stage == stage);
-            of_stage.next().map(|r| &r.cost)
-        };
-        let entries = results.iter();
-        let entries = entries.map(|result| Entry::new(result, first(result.stage)));
-        let mut entries: Vec<Entry> = entries.collect();
+        let first = |stage| results.iter().find(|result| result.stage == stage).map(|result| &result.cost);
+        let mut entries: Vec<Entry> = results.iter().map(|result| Entry::new(result, first(result.stage))).collect();
         for stage in Stage::ALL {
             let of_stage = results.iter().filter(|result| result.stage == stage);
             let costs: Vec<&Cost> = of_stage.map(|result| &result.cost).collect();
@@ -125,8 +120,7 @@ impl Report {
             settings: &self.settings,
             results: columns.to_json(&self.results),
         };
-        let text = SCHEMA.to_text(&body);
-        text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
+        document(SCHEMA, &body)
     }
 
     /// As CSV, one line per profile. A column's name is the path of its JSON key, joined by underscores.
@@ -147,15 +141,10 @@ impl Report {
 
     /// The columns of CSV.
     fn columns(&self) -> Columns<Entry> {
-        let (scenario, seed) = (self.scenario.clone(), self.seed);
-        let mut all = Columns::<Entry>::new()
-            .text(("scenario", "", "the scenario"), move |_| Some(scenario.clone().into()))
-            .integer(("seed", "", "the seed that repeats the run"), move |_| Some(seed))
-            .all_of(columns(), |entry| Some(entry));
+        let mut all = with_scenario(Columns::new(), &self.scenario, self.seed).all_of(columns(), |entry| Some(entry));
         for (key, value) in &self.settings {
             let value = value.as_str().map(str::to_owned);
-            let header = (format!("set_{key}"), "", "a setting of the scenario");
-            all = all.text(header, move |_| Some(value.clone()?.into()));
+            all = all.column(format!("set_{key}"), "", "a setting of the scenario", move |_| value.clone());
         }
         all
     }
@@ -163,11 +152,26 @@ impl Report {
     /// As text: the result in one sentence, the scenario with its most important settings, and one table
     /// per stage with one column per profile. With several stages, their comparison precedes the tables.
     pub fn to_table(&self, view: View, keep: Keep) -> String {
-        let finding = self.finding.as_deref();
-        let finding = finding.map_or(String::new(), |line| format!("{line}\n\n"));
+        let finding = self.finding.as_ref().map_or(String::new(), |line| format!("{line}\n\n"));
         let tables = tables::tables(self, view, keep);
         format!("{finding}{}\n\n{tables}", self.heading)
     }
+}
+
+/// A document in memory.
+pub(crate) fn document(schema: Schema, body: &impl Serialize) -> String {
+    schema.to_text(body).unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
+}
+
+/// Adds the columns that are the same in all rows.
+pub(crate) fn with_scenario<R: 'static>(columns: Columns<R>, scenario: &str, seed: u64) -> Columns<R> {
+    let scenario = scenario.to_owned();
+    columns.column("scenario", "", "the scenario", move |_| scenario.clone()).column(
+        "seed",
+        "",
+        "the seed that repeats the run",
+        move |_| seed,
+    )
 }
 
 /// The scenario with the settings that have an effect: those that differ from the defaults, and the most
@@ -241,14 +245,6 @@ impl Entry {
 /// `None` for the times of flows without data: from establishment they are 0.
 fn ratio(ours: f64, first: f64) -> Option<f64> {
     (first > 0.0).then(|| ours / first)
-}
-
-/// Fails if a row of the table is wider than 160 columns.
-#[cfg(test)]
-pub(crate) fn assert_fits_a_terminal(table: &str) {
-    for row in table.lines().filter(|line| line.starts_with('|')) {
-        assert!(row.chars().count() <= 160, "{row}");
-    }
 }
 
 #[cfg(test)]

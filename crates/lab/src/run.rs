@@ -12,6 +12,7 @@ use crate::stage::{Live, Stage};
 use recoup_path::PathSpec;
 use recoup_recovery::{Counters, Profile, Recovery};
 use recoup_sim::{FlowSpec, NoObserver, Observer, Simulation};
+use recoup_support::merge_fields;
 use recoup_support::stats::Durations;
 use recoup_support::threads::on_threads;
 use recoup_tcp::flow::{FlowRecord, Host};
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The flows whose completion time is kept: those with the lowest numbers.
 pub const FLOWS_KEPT: u32 = 20_000;
 
-/// What all flows of one profile cost together.
+/// The cost of all flows of one profile.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
     /// Flows run.
@@ -60,22 +61,6 @@ pub struct Cost {
 impl Cost {
     /// Adds a flow and the recoveries of its senders.
     pub fn add_flow<'a>(&mut self, flow: &FlowRecord, recoveries: impl IntoIterator<Item = &'a Recovery>) {
-        self.add(flow);
-        recoveries.into_iter().for_each(|r| self.recoveries.add(r));
-    }
-
-    /// Keeps the completion time of a flow that has a path of its own.
-    pub fn keep_time(&mut self, number: FlowId, flow: &FlowRecord) {
-        let number = u32::try_from(number.0).ok();
-        let number = number.filter(|number| *number < FLOWS_KEPT);
-        if let Some((number, fct)) = number.zip(flow.fct) {
-            let nanos = u64::try_from(fct.as_nanos()).unwrap_or(u64::MAX);
-            self.fct_by_flow.push((number, nanos));
-        }
-    }
-
-    /// Adds a flow without its recoveries.
-    fn add(&mut self, flow: &FlowRecord) {
         self.flows += 1;
         if let Some(fct) = flow.fct {
             self.completed += 1;
@@ -94,25 +79,33 @@ impl Cost {
         self.spurious_data += flow.spurious_data;
         self.unnecessary_bytes += flow.unnecessary_bytes;
         self.counters.merge(&flow.counters);
+        recoveries.into_iter().for_each(|recovery| self.recoveries.add(recovery));
+    }
+
+    /// Adds the flow just simulated, which had a path of its own.
+    fn add_simulated(&mut self, simulation: &Simulation, number: FlowId, flow: &FlowRecord) {
+        let hosts = [Host::Client, Host::Server].into_iter();
+        self.add_flow(flow, hosts.flat_map(|host| simulation.endpoint(host).sender().recoveries()));
+        self.responses.add(simulation.responses());
+        self.keep_time(number, flow);
+    }
+
+    /// Keeps the completion time of a flow that has a path of its own.
+    pub fn keep_time(&mut self, number: FlowId, flow: &FlowRecord) {
+        let number = u32::try_from(number.0).ok();
+        let number = number.filter(|number| *number < FLOWS_KEPT);
+        if let Some((number, fct)) = number.zip(flow.fct) {
+            let nanos = u64::try_from(fct.as_nanos()).unwrap_or(u64::MAX);
+            self.fct_by_flow.push((number, nanos));
+        }
     }
 
     /// Adds the cost of other flows.
     pub fn merge(&mut self, other: &Self) {
-        self.flows += other.flows;
-        self.completed += other.completed;
-        self.fct.merge(&other.fct);
         self.fct_by_flow.extend(&other.fct_by_flow);
-        self.fct_established.merge(&other.fct_established);
-        self.last_ack_to_retransmission.merge(&other.last_ack_to_retransmission);
-        self.segments_sent += other.segments_sent;
-        self.bytes_sent += other.bytes_sent;
-        self.packets_dropped += other.packets_dropped;
-        self.spurious += other.spurious;
-        self.spurious_data += other.spurious_data;
-        self.unnecessary_bytes += other.unnecessary_bytes;
-        self.counters.merge(&other.counters);
-        self.recoveries.merge(&other.recoveries);
-        self.responses.merge(&other.responses);
+        merge_fields!(self, other: flows, completed, fct, fct_established, last_ack_to_retransmission);
+        merge_fields!(self, other: segments_sent, bytes_sent, packets_dropped, spurious, spurious_data);
+        merge_fields!(self, other: unnecessary_bytes, counters, recoveries, responses);
     }
 }
 
@@ -125,7 +118,7 @@ pub struct ProfileResult {
     pub stage: Stage,
     /// Whether the senders' states are known, and not only their packets.
     pub senders_known: bool,
-    /// What its flows cost.
+    /// The cost of its flows.
     pub cost: Cost,
     /// Additional facts about a run on real packets.
     pub live: Option<Live>,
@@ -165,36 +158,27 @@ pub fn run_until(
     is_stopped: impl Fn() -> bool + Sync,
 ) -> Result<Vec<ProfileResult>, SettingsError> {
     let path = scenario.settings.path()?;
-    scenario
-        .profiles
-        .iter()
-        .map(|profile| {
-            let job =
-                Job { path: &path, spec: scenario.settings.flow(profile), seed: scenario.seed, flows: scenario.flows };
-            let cost = run_flows(&job, threads, &done, &is_stopped)?;
-            Ok(ProfileResult::simulated(profile, cost))
-        })
-        .collect()
+    let results = scenario.profiles.iter().map(|profile| {
+        let spec = scenario.settings.flow(profile);
+        let cost = run_flows(scenario, &path, &spec, threads, &done, &is_stopped)?;
+        Ok(ProfileResult::simulated(profile, cost))
+    });
+    results.collect()
 }
 
-/// The flows of one profile.
-struct Job<'a> {
-    path: &'a PathSpec,
-    spec: FlowSpec,
-    seed: u64,
-    flows: u64,
-}
-
+/// Runs the flows of one profile.
 fn run_flows(
-    job: &Job<'_>,
+    scenario: &Scenario,
+    path: &PathSpec,
+    spec: &FlowSpec,
     threads: usize,
     done: &(impl Fn(u64) + Sync),
     is_stopped: &(impl Fn() -> bool + Sync),
 ) -> Result<Cost, SettingsError> {
-    let flows = job.flows;
+    let flows = scenario.flows;
     let next = AtomicU64::new(0);
     let work = || -> Result<Cost, SettingsError> {
-        let mut simulation = simulation(job.path)?;
+        let mut simulation = simulation(path)?;
         let mut cost = Cost::default();
         loop {
             let from = next.fetch_add(BATCH, Ordering::Relaxed);
@@ -202,21 +186,18 @@ fn run_flows(
                 return Ok(cost);
             }
             let to = (from + BATCH).min(flows);
-            for flow in from..to {
+            for flow in (from..to).map(FlowId) {
                 if is_stopped() {
                     return Ok(cost);
                 }
-                let record = simulation.run(&job.spec, job.seed, FlowId(flow), &mut NoObserver);
-                cost.add_flow(&record, recoveries(&simulation));
-                cost.responses.add(simulation.responses());
-                cost.keep_time(FlowId(flow), &record);
+                let record = simulation.run(spec, scenario.seed, flow, &mut NoObserver);
+                cost.add_simulated(&simulation, flow, &record);
             }
             done(to - from);
         }
     };
-    let threads = threads.min(flows.div_ceil(BATCH) as usize);
     let mut cost = Cost::default();
-    for part in on_threads(threads, work)? {
+    for part in on_threads(threads.min(flows.div_ceil(BATCH) as usize), work)? {
         cost.merge(&part);
     }
     Ok(cost)
@@ -249,20 +230,12 @@ pub fn run_observed_until<O: Observer>(
     let mut simulation = simulation(&scenario.settings.path()?)?;
     let spec = scenario.settings.flow(profile);
     let mut cost = Cost::default();
-    for flow in (0..scenario.flows).take_while(|_| !is_stopped()) {
-        let record = simulation.run(&spec, scenario.seed, FlowId(flow), observer);
-        cost.add_flow(&record, recoveries(&simulation));
-        cost.responses.add(simulation.responses());
-        cost.keep_time(FlowId(flow), &record);
+    for flow in (0..scenario.flows).take_while(|_| !is_stopped()).map(FlowId) {
+        let record = simulation.run(&spec, scenario.seed, flow, observer);
+        cost.add_simulated(&simulation, flow, &record);
         done(1);
     }
     Ok(ProfileResult::simulated(profile, cost))
-}
-
-/// The recoveries of both hosts in the flow just run.
-fn recoveries(simulation: &Simulation) -> impl Iterator<Item = &Recovery> {
-    let hosts = [Host::Client, Host::Server].into_iter();
-    hosts.flat_map(|host| simulation.endpoint(host).sender().recoveries())
 }
 
 /// A simulation of this path.

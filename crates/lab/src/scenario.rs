@@ -66,7 +66,7 @@ impl Experiment {
         })
     }
 
-    /// What it shows, in one line.
+    /// Its description, one line.
     pub fn about(&self) -> &str {
         match self {
             Self::Pair(scenario) => &scenario.about,
@@ -80,7 +80,7 @@ impl Experiment {
 pub struct Scenario {
     /// A built-in scenario's name, or a file's without its ending.
     pub name: String,
-    /// What it shows.
+    /// The description, one line.
     pub about: String,
     /// The profiles, each of which runs the same flows.
     pub profiles: Vec<Profile>,
@@ -90,7 +90,7 @@ pub struct Scenario {
     pub seed: u64,
     /// Path, traffic and hosts.
     pub settings: Settings,
-    /// Where the settings come from, so that an error in their combination can name a line.
+    /// The source of the settings, so that an error in their combination can name a line.
     origin: Origin,
 }
 
@@ -103,20 +103,20 @@ struct Origin {
     lines: BTreeMap<String, usize>,
 }
 
-/// What is wrong with a scenario.
+/// An error in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScenarioError {
     /// Neither a built-in scenario nor a file.
     #[error("no scenario `{name}`: expected one of {}, a .toml file, or - for standard input{}",
         BUILT_IN.map(|(name, _)| name).join(", "), did_you_mean(name, BUILT_IN.map(|(name, _)| name)))]
     Unknown {
-        /// What was asked for.
+        /// The name given.
         name: String,
     },
     /// The file cannot be read.
     #[error("cannot read the scenario {file}: {why}")]
     Unreadable {
-        /// Which.
+        /// Its name.
         file: String,
         /// The system's error.
         why: String,
@@ -129,14 +129,14 @@ pub enum ScenarioError {
         /// Its name.
         name: String,
     },
-    /// Something in the file is wrong.
+    /// A mistake in the file.
     #[error("{file}:{line}: {why}")]
     Wrong {
-        /// Which file.
+        /// The file.
         file: String,
-        /// Which line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong, and what was expected.
+        /// The mistake, and the text expected.
         why: String,
     },
 }
@@ -284,112 +284,4 @@ fn as_count(value: &DeValue, least: u64) -> Result<u64, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use recoup_tcp::AckPolicy;
-    use std::time::Duration;
-
-    fn parse(text: &str) -> Result<Scenario, String> {
-        Scenario::parse("x", "x.toml", text, Path::new(".")).map_err(|e| e.to_string())
-    }
-
-    #[test]
-    fn built_in_scenarios_load_and_their_settings_fit_together() {
-        for (name, _) in BUILT_IN {
-            let found = Experiment::load(name).unwrap();
-            assert!(!found.about().is_empty());
-            match found {
-                Experiment::Pair(scenario) => {
-                    assert_eq!(scenario.name, name);
-                    scenario.settings.path().unwrap();
-                }
-                Experiment::World(world) => assert_eq!(world.name, name),
-            }
-        }
-    }
-
-    #[test]
-    fn tail_loss_is_set_where_probes_help() {
-        let scenario = Scenario::load("tail-loss").unwrap();
-        let names: Vec<_> = scenario.profiles.iter().map(Profile::name).collect();
-        assert_eq!(names, ["linux-3.17", "linux-6", "linux-6+tlpr"]);
-        let defaults = Settings {
-            drop: "tail:1".parse().unwrap(),
-            ack: AckPolicy::Delayed(Duration::from_millis(200)),
-            ..Settings::default()
-        };
-        assert_eq!(scenario.settings, defaults);
-    }
-
-    #[test]
-    fn errors_name_the_line() {
-        for (text, error) in [
-            ("", "x.toml:1: the scenario is empty: expected profiles"),
-            ("# nothing\n", "x.toml:1: the scenario is empty"),
-            ("flows = 0", "x.toml:1: expected a whole number from 1"),
-            (
-                "\n\nflow = 1",
-                "x.toml:3: unknown key `flow`: expected one of about, profiles, flows, seed, settings, did you mean `flows`?",
-            ),
-            ("profiles = \"linux-3.17\"", "x.toml:1: profiles: expected a list"),
-            (
-                "profiles = [\n\"linux-3.17\",\n\"linux-3.17+tpl\"]",
-                "x.toml:3: unknown mechanism 'tpl', did you mean `tlp`?",
-            ),
-            ("seed = 1\n[settings]\nrtt = \"80\"", "x.toml:3: rtt: `80` is not a duration"),
-            ("[settings]\nsegment = 3", "x.toml:2: unknown setting `segment`, did you mean `segments`?"),
-            ("[settings]\nrtt = [1]", "x.toml:2: expected text or a number, found array"),
-            ("seed = ", "x.toml:1: "),
-            ("seed = 1\nseed = 2", "x.toml:2: "),
-        ] {
-            let found = parse(text).unwrap_err();
-            assert!(found.starts_with(error) && !found.contains('\n'), "{text}\n{found}");
-        }
-    }
-
-    #[test]
-    fn dotted_settings_may_be_written_as_toml_has_them() {
-        for text in [
-            "slp.p = 0.03\nslp.q = \"tail:1\"",
-            "\"slp.p\" = \"3%\"\n\"slp.q\" = \"tail:1\"",
-            "[settings.slp]\np = 0.03\nq = \"tail:1\"",
-        ] {
-            let settings = parse(&format!("[settings]\n{text}")).unwrap().settings;
-            assert_eq!(settings.get("slp.p").unwrap(), "0.03");
-            assert_eq!(settings.get("slp.q").unwrap(), "tail:1");
-        }
-        let error = parse("[settings]\nslp.r = 1").unwrap_err();
-        assert!(error.starts_with("x.toml:2: unknown setting `slp.r`"), "{error}");
-    }
-
-    #[test]
-    fn a_setting_that_does_not_fit_the_others_is_named_with_its_line() {
-        let text = "[settings]\nsegments = 3\ndrop = \"tail:4\"";
-        let mut scenario = parse(text).unwrap();
-        let error = "drop: `tail:4`: the flow has only 3 data segments from server to client";
-        assert_eq!(scenario.check(), Err(format!("x.toml:3: {error}")));
-        scenario.set("drop", "tail:4").unwrap();
-        assert_eq!(scenario.check(), Err(error.into()));
-        scenario.set("segments", "4").unwrap();
-        assert_eq!(scenario.check(), Ok(()));
-    }
-
-    #[test]
-    fn a_scenario_file_that_is_too_long_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("long.toml");
-        let file = std::fs::File::create(&path).unwrap();
-        file.set_len(LONGEST_SCENARIO + 1).unwrap();
-        let name = path.display().to_string();
-        let error = Scenario::load(&name).unwrap_err().to_string();
-        let why = "longer than 1 MiB, the most that is read";
-        assert_eq!(error, format!("cannot read the scenario {name}: {why}"));
-    }
-
-    #[test]
-    fn unknown_names_are_refused() {
-        let error = |name: &str| Scenario::load(name).unwrap_err().to_string();
-        assert!(error("tail-los").ends_with("did you mean `tail-loss`?"));
-        assert!(error("no/such.toml").starts_with("cannot read the scenario no/such.toml"));
-    }
-}
+mod tests;

@@ -14,7 +14,7 @@ mod path;
 pub(crate) mod rto;
 mod slp;
 mod traffic;
-mod value;
+pub(crate) mod value;
 
 pub use descriptor::{Setting, all};
 pub use kernel::KernelSettings;
@@ -69,10 +69,10 @@ pub struct Settings {
     pub request: u64,
     /// Full segments the server sends.
     pub segments: u64,
-    /// What the server writes in place of `segments`, in the order of time. Times count from the
+    /// The server's writes in place of `segments`, in the order of time. Times count from the
     /// moment it would write the segments. If empty, it writes the segments at once.
     pub writes: Vec<TimedWrite>,
-    /// What client and server write in place of `request`, `segments` and `writes`. If empty, they write those.
+    /// Requests and responses in place of `request`, `segments` and `writes`. If empty, those apply.
     pub exchanges: Vec<Exchange>,
     /// Payload bytes of a full segment.
     pub mss: u16,
@@ -86,7 +86,7 @@ pub struct Settings {
     pub corrupt: EachWay<Probability>,
     /// When receivers acknowledge.
     pub ack: AckPolicy,
-    /// How hosts round the sender's timers.
+    /// The rounding of the sender's timers by hosts.
     pub timers: TimerModel,
     /// Congestion control; `None` for the profile's.
     pub cc: Option<Algorithm>,
@@ -124,7 +124,7 @@ pub struct SourceFile {
 /// The grammar of the `drop` setting, one rule per line.
 pub const DROP_GRAMMAR: &str = DropRules::GRAMMAR;
 
-/// What is wrong with a setting.
+/// An error in a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
     /// No setting has this name.
@@ -136,12 +136,12 @@ pub enum SettingsError {
     /// The path cannot be built.
     #[error("{0}")]
     Path(String),
-    /// The value does not fit.
+    /// The value cannot be read, or lies outside its range.
     #[error("{key}: {why}")]
     Invalid {
         /// The setting.
         key: &'static str,
-        /// What is wrong, and what was expected.
+        /// The mistake, and the text expected.
         why: String,
     },
 }
@@ -216,7 +216,7 @@ impl Settings {
         Ok(PathSpec { up: hops(Direction::Up), down: hops(Direction::Down) })
     }
 
-    /// How many data segments a host sends. `None` if that depends on the window, because writes may share
+    /// The number of data segments that a host sends. `None` if it depends on the window, because writes may share
     /// segments.
     pub(crate) fn data_segments(&self, host: Host) -> Option<u64> {
         let writes: Vec<u64> = match host {

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
-/// Where a scenario runs.
+/// A place where scenarios run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -88,7 +88,7 @@ impl Ends {
         self.client == Stack::Kernel || self.server == Stack::Kernel
     }
 
-    /// What an event stream from this stage lacks, if anything: only Recoup's senders report events.
+    /// A note if the event stream of this stage lacks events: only Recoup's senders report them.
     pub fn events_note(self) -> Option<String> {
         let stage = self.stage.name();
         let whose = match (self.client, self.server) {
@@ -134,7 +134,7 @@ pub struct KernelFacts {
     pub frto: bool,
 }
 
-/// How much later than on an ideal path packets were delivered, in ms.
+/// Delays of packets beyond those of an ideal path, in ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lateness {
     /// The median.
@@ -158,7 +158,7 @@ pub struct Live {
     pub kernel: Option<KernelFacts>,
     /// How long the emulator held every other ACK of the kernel, if it thinned them.
     pub acks_held_ms: Option<f64>,
-    /// How late the emulator was; `null` if nothing was delivered.
+    /// The emulator's delays; `None` if nothing was delivered.
     pub delivery_error_ms: Option<Lateness>,
     /// Flows whose times are uncertain by more than 1 % because the emulator was late.
     pub blurred_flows: u64,
@@ -166,7 +166,7 @@ pub struct Live {
     pub missed_packets: u64,
 }
 
-/// What a run over real packets writes beside its results. With any of it, the flows run one after
+/// Files that a run over real packets writes beside its results. With any of them, the flows run one after
 /// another.
 #[derive(Default)]
 pub struct Outputs<'a, 'w> {
@@ -176,7 +176,7 @@ pub struct Outputs<'a, 'w> {
     pub events: Option<&'a mut EventWriter<EventTarget<'w>>>,
 }
 
-/// Where the events of a run over real packets go.
+/// The destination of the events of a run over real packets.
 pub type EventTarget<'w> = &'w mut (dyn Write + Send);
 
 /// Runs scenarios over real packets. A crate above this one implements it with a testbed.
@@ -283,72 +283,4 @@ pub fn lanes(settings: &Settings, flows: u64) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::Path;
-
-    fn scenario(settings: &[(&str, &str)]) -> Scenario {
-        let mut scenario = Scenario::load("tail-loss").unwrap();
-        for (key, value) in settings {
-            scenario.settings.set(key, value, Path::new(".")).unwrap();
-        }
-        scenario
-    }
-
-    #[test]
-    fn settings_without_effect_on_a_stage_are_noted() {
-        let ends = |stage| Ends::new(stage, None, None).unwrap();
-        let (net, kernel) = (ends(Stage::Net), ends(Stage::Kernel));
-        let mixed = Ends::new(Stage::Net, Some(Stack::Kernel), None).unwrap();
-        let rate = ("rate", "100Mbit");
-        for (settings, simulated, all_ends, count, about) in [
-            (&[rate][..], true, &[][..], 0, ""),
-            (&[("kernel.tlp", "off")], true, &[], 1, "kernel.tlp=off has no effect"),
-            (&[("kernel.tlp", "off")], true, &[net], 1, "at neither end"),
-            (&[("kernel.tlp", "off"), rate], false, &[mixed], 0, ""),
-            (&[("timers", "linux-wheel:250"), rate], false, &[kernel], 1, "only the simulator"),
-            (&[("timers", "linux-wheel:250"), rate], true, &[kernel], 0, ""),
-            (&[("ack", "linux:4"), ("psh", "burst")], false, &[net, kernel], 3, "kernel: "),
-            (&[("rto.k", "2"), ("dupthresh", "4"), rate], false, &[net, kernel], 2, "kernel, which has its own RTO"),
-            (&[("rto.k", "2"), rate], true, &[net], 0, ""),
-        ] {
-            let found = notes(&scenario(settings), simulated, all_ends);
-            assert_eq!(found.len(), count, "{found:?}");
-            assert!(found.iter().all(|note| note.contains(about)), "{found:?}");
-        }
-    }
-
-    #[test]
-    fn an_event_stream_lacks_what_the_kernel_does_not_report() {
-        for (client, server, about) in [
-            (Stack::Recoup, Stack::Recoup, None),
-            (Stack::Kernel, Stack::Kernel, Some("of its senders")),
-            (Stack::Kernel, Stack::Recoup, Some("at the client")),
-            (Stack::Recoup, Stack::Kernel, Some("at the server")),
-        ] {
-            let ends = Ends::new(Stage::Net, Some(client), Some(server)).unwrap();
-            let note = ends.events_note();
-            assert_eq!(note.is_some(), about.is_some(), "{note:?}");
-            assert!(about.is_none_or(|about| note.unwrap().contains(about)));
-        }
-    }
-
-    #[test]
-    fn only_small_flows_run_at_once() {
-        for (segments, flows, expected) in [("10", 1, 1), ("10", 100, 16), ("10", 5, 5), ("5000", 100, 1)] {
-            let settings = scenario(&[("segments", segments)]).settings;
-            assert_eq!(lanes(&settings, flows), expected, "{segments} segments, {flows} flows");
-        }
-    }
-
-    #[test]
-    fn acks_are_thinned_when_the_kernel_has_to_delay_them() {
-        let delayed = scenario(&[("ack", "delayed:100ms")]).settings;
-        let thins = |stage, client, settings: &Settings| Ends::new(stage, client, None).unwrap().thins(settings);
-        let hold = Some(Duration::from_millis(100));
-        assert_eq!(thins(Stage::Kernel, None, &delayed), hold);
-        assert_eq!(thins(Stage::Net, None, &delayed), None);
-        assert_eq!(thins(Stage::Net, Some(Stack::Kernel), &delayed), hold);
-        assert_eq!(thins(Stage::Kernel, None, &scenario(&[("ack", "quick")]).settings), None);
-    }
-}
+mod tests;

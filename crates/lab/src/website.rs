@@ -20,19 +20,19 @@ pub enum PageError {
     /// The file cannot be read.
     #[error("cannot read the page {file}: {why}")]
     Unreadable {
-        /// Which.
+        /// Its name.
         file: String,
         /// The system's error.
         why: String,
     },
-    /// Something in the file is wrong.
+    /// A mistake in the file.
     #[error("{file}:{place}: {why}")]
     Wrong {
-        /// Which file.
+        /// The file.
         file: String,
         /// The line, from 1; in JSON also the path of a value: `$.log.entries[3].response`.
         place: String,
-        /// What is wrong, and what was expected.
+        /// The mistake, and the text expected.
         why: String,
     },
 }
@@ -75,7 +75,7 @@ pub fn read_har(path: &Path) -> Result<Page, PageError> {
     har::parse(&file, &name_of(path), &text)
 }
 
-/// What errors call the file, and its text.
+/// The file's name in errors, and its text.
 fn read(path: &Path) -> Result<(String, String), PageError> {
     let file = path.display().to_string();
     match input::read_file(path, LONGEST) {

@@ -33,7 +33,7 @@ mod run;
 mod watch;
 
 pub use calibrate::{Calibration, Target};
-pub use keys::{LINK_KEYS, WORKLOAD_KEYS, host_settings};
+pub use keys::{Key, LINK_KEYS, WORKLOAD_KEYS, host_settings};
 pub(crate) use parse::is_world;
 pub use report::{SCHEMA, WorldReport};
 pub use run::{LinkResult, WorkloadResult, WorldResult};
@@ -47,12 +47,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A world, and what to compare in it.
+/// A world, and the profiles that are compared in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorldScenario {
     /// The name: that of a built-in scenario, or of the file.
     pub name: String,
-    /// What it shows.
+    /// The description, one line.
     pub about: String,
     /// The profiles to compare. Each runs in a world of its own.
     pub profiles: Vec<Profile>,
@@ -91,32 +91,32 @@ pub struct Workload {
     pub server: String,
     /// The profile of its hosts; `None` for the one that the world compares.
     pub profile: Option<Profile>,
-    /// How many pairs of hosts run one flow after another.
+    /// The number of pairs of hosts that run one flow after another.
     pub pairs: Option<u64>,
     /// The mean pause of a pair before each flow.
     pub think: Duration,
     /// The mean interval at which flows begin, whatever happens to the others.
     pub every: Option<Duration>,
-    /// How many flows begin at most.
+    /// The largest number of flows that begin.
     pub flows: Option<u64>,
     /// Connections to replay in place of pairs that run one flow after another.
     pub tmix: Option<Tmix>,
-    /// What their start times are multiplied by.
+    /// The factor of their start times.
     pub scale: f64,
-    /// What its hosts do.
+    /// The settings of its hosts.
     settings: Settings,
 }
 
 /// Connections of Tmix.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tmix {
-    /// Those of a file.
+    /// The connections of a file.
     File(SourceFile, Arc<[ConnectionVector]>),
     /// A synthetic mix, with so many connections a second. Its seed is that of the run.
     Synthetic(f64),
 }
 
-/// Where a world was read from.
+/// The source of a world.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Origin {
     /// The file as messages name it.

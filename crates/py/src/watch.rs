@@ -38,11 +38,6 @@ impl Meter {
         self.all.store(all, Ordering::Relaxed);
     }
 
-    /// Begins to simulate worlds for this many ms.
-    pub fn simulates(&self, millis: u64) {
-        self.begins("simulated time", "ms", millis);
-    }
-
     /// This much more is done.
     pub fn add(&self, more: u64) {
         self.done.fetch_add(more, Ordering::Relaxed);
@@ -155,15 +150,18 @@ impl Progress for Meter {
 }
 
 impl run_call::Progress for Meter {
-    fn stage_begins(&self, stage: Stage, flows: u64) {
-        self.begins(stage.name(), "flows", flows);
+    fn begins(&self, work: run_call::Work, size: u64) {
+        match work {
+            run_call::Work::Flows(stage) => self.begins(stage.name(), "flows", size),
+            run_call::Work::SimulatedTime => self.begins("simulated time", "ms", size),
+        }
     }
 
-    fn flows_finished(&self, flows: u64) {
-        self.add(flows);
+    fn advanced(&self, by: u64) {
+        self.add(by);
     }
 
-    fn stage_ends(&self) {}
+    fn ends(&self) {}
 
     fn is_stopped(&self) -> bool {
         self.is_stopped()

@@ -50,16 +50,20 @@ pub fn progress_target() -> ProgressDrawTarget {
     }
 }
 
-/// A progress bar, drawn when standard error is a terminal.
+/// A bar of flows.
 pub fn flows_bar(flows: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(flows), progress_target());
-    let style = ProgressStyle::with_template("{prefix}{wide_bar} {human_pos}/{human_len} flows{left}");
-    // There is no estimate before the first flow is finished.
+    bar(Some(flows), "{prefix}{wide_bar} {human_pos}/{human_len} flows{left}")
+}
+
+/// A progress bar, drawn when standard error is a terminal. `{left}` in the template is the time left, once it can be
+/// estimated.
+pub fn bar(size: Option<u64>, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(size, progress_target());
     let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
         let known = state.pos() > 0;
         let _ = known.then(|| write!(to, ", {:#} left", HumanDuration(state.eta())));
     };
-    if let Ok(style) = style {
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.with_key("left", left));
     }
     bar

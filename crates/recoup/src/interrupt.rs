@@ -67,7 +67,7 @@ pub fn watch() {
     let _ = std::thread::Builder::new().spawn(wait);
 }
 
-/// Those of `signals` that were not ignored when the program started.
+/// The signals among `signals` that were not ignored when the program started.
 #[cfg(unix)]
 pub fn not_ignored<const N: usize>(signals: [i32; N]) -> impl Iterator<Item = i32> {
     // Where the system does not say which signals are ignored, SIGHUP is the most likely one.

@@ -1,4 +1,4 @@
-//! Where results go, and in which format.
+//! The destination and the format of results.
 
 use crate::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -68,23 +68,28 @@ pub fn check_terminal(format: Format) -> Result<(), Failure> {
 
 /// Prints to standard output. A reader that closes the pipe early is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
-    Output::StandardOutput.write(|out| out.write_all(text.as_bytes()))
+    Output::standard().write(|out| out.write_all(text.as_bytes()))
 }
 
-/// Where results go.
+/// The destination of results, under way.
 pub enum Output {
     /// Standard output.
-    StandardOutput,
-    /// A file, which gets its name once it is whole.
-    File(OutputFile),
+    StandardOutput(BufWriter<io::Stdout>),
+    /// A file, which gets its name when it is finished.
+    File(BufWriter<OutputFile>),
 }
 
 impl Output {
-    /// Standard output for `-`, or else a file, which gets its name once it is whole.
+    /// Standard output.
+    fn standard() -> Self {
+        Self::StandardOutput(BufWriter::new(io::stdout()))
+    }
+
+    /// Standard output for `-`, or else a file.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         Ok(match path == Path::new("-") {
-            true => Self::StandardOutput,
-            false => Self::File(OutputFile::create(path)?),
+            true => Self::standard(),
+            false => Self::File(BufWriter::new(OutputFile::create(path)?)),
         })
     }
 
@@ -92,30 +97,11 @@ impl Output {
     ///
     /// # Errors
     /// Output that cannot be written. A reader that closes the pipe early is no error.
-    pub fn write(self, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
-        let mut begun = self.begin();
-        let written = write(&mut begun);
-        begun.finish(written)
+    pub fn write(mut self, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
+        let written = write(&mut self);
+        self.finish(written)
     }
 
-    /// Begins to write.
-    pub fn begin(self) -> Begun {
-        match self {
-            Self::StandardOutput => Begun::StandardOutput(BufWriter::new(io::stdout())),
-            Self::File(file) => Begun::File(BufWriter::new(file)),
-        }
-    }
-}
-
-/// Output under way. A file gets its name when it is finished.
-pub enum Begun {
-    /// To standard output.
-    StandardOutput(BufWriter<io::Stdout>),
-    /// To a file.
-    File(BufWriter<OutputFile>),
-}
-
-impl Begun {
     /// Completes the output, unless `written` is an error.
     pub fn finish(self, written: io::Result<()>) -> Result<(), Failure> {
         match self {
@@ -135,7 +121,7 @@ impl Begun {
     }
 }
 
-impl Write for Begun {
+impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::StandardOutput(out) => out.write(bytes),

@@ -68,7 +68,7 @@ struct Job<'a> {
 type WriteEvents<'a> = dyn Fn(&str, FlowId, &[FlowEvent]) + Sync + 'a;
 
 /// The result of a job.
-struct Done {
+struct JobResult {
     cost: Cost,
     error: DeliveryError,
     blurred: u64,
@@ -122,12 +122,12 @@ impl RealStage for Testbeds<'_> {
         let path = path(&scenario.settings, ends)?;
         let failed = AtomicBool::new(false);
         let is_stopped = || failed.load(Ordering::Relaxed) || (self.is_stopped)();
-        let play = |i: usize| {
-            let played = play(scenario, ends, &path, &jobs[i], &is_stopped, done);
-            failed.fetch_or(played.is_err(), Ordering::Relaxed);
-            played
+        let run = |i: usize| {
+            let result = run_job(scenario, ends, &path, &jobs[i], &is_stopped, done);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            result
         };
-        let mut parts = in_parallel(jobs.len(), lanes, play)?.into_iter();
+        let mut parts = in_parallel(jobs.len(), lanes, run)?.into_iter();
         let results = profiles.into_iter().filter_map(|profile| {
             let mut sum = parts.next()?;
             parts.by_ref().take(shares as usize - 1).for_each(|part| sum.merge(&part));
@@ -154,7 +154,7 @@ fn profiles_of(scenario: &Scenario, ends: Ends) -> Vec<Option<&Profile>> {
     }
 }
 
-/// Where a run over real packets puts its captures.
+/// The captures of a run over real packets.
 pub fn capture_paths(scenario: &Scenario, ends: Ends, dir: &Path) -> Vec<CapturePaths> {
     let profiles = profiles_of(scenario, ends).into_iter();
     profiles.map(|profile| paths_of(dir, ends, profile)).collect()
@@ -189,21 +189,21 @@ fn path(settings: &Settings, ends: Ends) -> Result<PathSpec, SettingsError> {
     Ok(path)
 }
 
-fn play(
+fn run_job(
     scenario: &Scenario,
     ends: Ends,
     path: &PathSpec,
     job: &Job<'_>,
     is_stopped: &dyn Fn() -> bool,
     done: &(dyn Fn(u64) + Sync),
-) -> Result<Done, StageError> {
+) -> Result<JobResult, StageError> {
     let setup = Setup { events: job.write_events.is_some(), ..setup(&scenario.settings, ends, job.profile) };
     let mut testbed = Testbed::open(setup.clone()).map_err(system)?;
     let kernel = match testbed.kernel(Host::Server).map_err(system)? {
         Some(kernel) => Some(kernel),
         None => testbed.kernel(Host::Client).map_err(system)?,
     };
-    let mut sum = Done { cost: Cost::default(), error: DeliveryError::default(), blurred: 0, missed: 0, kernel };
+    let mut sum = JobResult { cost: Cost::default(), error: DeliveryError::default(), blurred: 0, missed: 0, kernel };
     for flow in job.flows.clone() {
         if is_stopped() {
             break;
@@ -307,15 +307,9 @@ fn options(settings: &Settings) -> Options {
 /// The kernel's sysctls for a scenario's settings.
 fn switches(settings: &KernelSettings) -> Switches {
     let mut switches = Switches::default();
-    for (switch, on) in [
-        (Switch::Tlp, settings.tlp),
-        (Switch::Rack, settings.rack),
-        (Switch::Sack, settings.sack),
-        (Switch::Dsack, settings.dsack),
-        (Switch::Timestamps, settings.timestamps),
-        (Switch::Frto, settings.frto),
-    ] {
-        switches.set(switch, on);
+    let KernelSettings { tlp, rack, sack, dsack, timestamps, frto, .. } = settings;
+    for (switch, on) in Switch::ALL.into_iter().zip([tlp, rack, sack, dsack, timestamps, frto]) {
+        switches.set(switch, *on);
     }
     switches
 }
@@ -356,7 +350,7 @@ impl Capture {
     }
 }
 
-fn result(scenario: &Scenario, ends: Ends, profile: Option<&Profile>, done: Done) -> ProfileResult {
+fn result(scenario: &Scenario, ends: Ends, profile: Option<&Profile>, done: JobResult) -> ProfileResult {
     let (whole, [client, server]) = names(ends, profile);
     ProfileResult {
         profile: whole,
@@ -380,7 +374,7 @@ fn lateness(error: &DeliveryError) -> Option<Lateness> {
     Some(Lateness { p50: at(0.5)?, p99: at(0.99)?, p999: at(0.999)?, max: at(1.0)? })
 }
 
-impl Done {
+impl JobResult {
     fn merge(&mut self, other: &Self) {
         self.cost.merge(&other.cost);
         self.error.merge(&other.error);
@@ -390,14 +384,14 @@ impl Done {
 }
 
 fn facts(kernel: Kernel) -> KernelFacts {
-    let is_on = |switch: Switch| kernel.switches[switch as usize];
+    let [tlp, rack, sack, dsack, timestamps, frto] = kernel.switches;
     KernelFacts {
-        tlp: is_on(Switch::Tlp),
-        rack: is_on(Switch::Rack),
-        sack: is_on(Switch::Sack),
-        dsack: is_on(Switch::Dsack),
-        timestamps: is_on(Switch::Timestamps),
-        frto: is_on(Switch::Frto),
+        tlp,
+        rack,
+        sack,
+        dsack,
+        timestamps,
+        frto,
         version: kernel.version,
         release: kernel.release,
         hz: kernel.hz,

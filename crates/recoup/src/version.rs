@@ -1,4 +1,4 @@
-//! What `recoup --version` prints: what a report of a bug must say about the program.
+//! The text of `recoup --version`: the facts that a report of a bug needs.
 
 use recoup_lab::stage::Stage;
 use std::sync::LazyLock;

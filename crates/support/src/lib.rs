@@ -1,8 +1,9 @@
-//! What the crates around the engine share.
+//! Modules that the crates around the engine share.
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | [`stats`] | distributions in bounded memory, shares and means with their intervals, the bootstrap |
+//! | [`merge`] | results of parts as one result, field by field |
 //! | [`threads`] | work on several threads, with results that do not depend on their number |
 //! | [`quantity`] | durations, rates, sizes and parameters as people write them |
 //! | [`exchange`] | requests, responses and the times between them, as text |
@@ -13,6 +14,7 @@
 pub mod event_stream;
 pub mod exchange;
 pub mod input;
+pub mod merge;
 pub mod output_file;
 pub mod profile;
 pub mod quantity;

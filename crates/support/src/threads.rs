@@ -37,7 +37,7 @@ pub fn in_parallel<T: Send, E: Send>(
     in_parallel_with(count, threads, || (), |(), i| of(i))
 }
 
-/// The same with a value of each thread, which `make` makes: buffers that `of` uses again.
+/// [`in_parallel`] with a value for each thread, which `make` makes, such as buffers that `of` uses again.
 ///
 /// # Errors
 /// An error that `of` returned.

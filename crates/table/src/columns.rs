@@ -38,6 +38,8 @@ pub(crate) struct Column<R> {
     pub heading: Option<Cow<'static, str>>,
     /// Decimals in a table for reading.
     pub digits: usize,
+    /// Whether a table for reading aligns its text to the right.
+    pub right: bool,
     /// A table for reading shows the cell's share of this, in percent.
     pub whole: Option<Of<R, u64>>,
     pub cell: Cell<R>,
@@ -132,7 +134,7 @@ impl<R: 'static> Columns<R> {
 
     fn with(mut self, header: impl Into<Header>, cell: Cell<R>) -> Self {
         let header = header.into();
-        self.0.push(Node::Column(Column { header, heading: None, digits: 3, whole: None, cell }));
+        self.0.push(Node::Column(Column { header, heading: None, digits: 3, right: false, whole: None, cell }));
         self
     }
 
@@ -188,6 +190,7 @@ impl<R: 'static> Columns<R> {
                 .into(),
             heading: None,
             digits: 3,
+            right: false,
             whole: None,
             cell,
         };
@@ -217,6 +220,11 @@ impl<R: 'static> Columns<R> {
         self.last(|column| column.digits = digits)
     }
 
+    /// Has tables for reading align the text of the column added last to the right, as they align numbers.
+    pub fn right(self) -> Self {
+        self.last(|column| column.right = true)
+    }
+
     /// Has tables for reading show the whole numbers of the column added last with their share of
     /// `whole`, in percent.
     pub fn share_of(self, whole: impl Fn(&R) -> u64 + Send + Sync + 'static) -> Self {
@@ -225,7 +233,11 @@ impl<R: 'static> Columns<R> {
 
     /// Adds the columns of a part of the row, by their own names; all empty where there is no such
     /// part.
-    pub fn all_of<P: 'static>(mut self, columns: Columns<P>, part: fn(&R) -> Option<&P>) -> Self {
+    pub fn all_of<P: 'static>(
+        mut self,
+        columns: Columns<P>,
+        part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static,
+    ) -> Self {
         let columns = columns.0.into_iter().map(|node| node.of_part(part));
         self.0.extend(columns);
         self
@@ -233,7 +245,12 @@ impl<R: 'static> Columns<R> {
 
     /// Adds the columns of a part of the row, `prefix` and an underscore before their names, also in
     /// JSON.
-    pub fn prefixed<P: 'static>(self, prefix: &str, mut columns: Columns<P>, part: fn(&R) -> Option<&P>) -> Self {
+    pub fn prefixed<P: 'static>(
+        self,
+        prefix: &str,
+        mut columns: Columns<P>,
+        part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static,
+    ) -> Self {
         let prefixed = |name: &mut Cow<'static, str>| *name = format!("{prefix}_{name}").into();
         for node in &mut columns.0 {
             match node {
@@ -254,7 +271,7 @@ impl<R: 'static> Columns<R> {
         mut self,
         name: impl Into<Cow<'static, str>>,
         columns: Columns<P>,
-        part: fn(&R) -> Option<&P>,
+        part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static,
     ) -> Self {
         let columns = columns.0.into_iter().map(|node| node.of_part(part));
         self.0.push(Node::Group(Group {
@@ -335,7 +352,7 @@ fn walk<'a, R>(nodes: &'a [Node<R>], prefix: &str, joint: char, visit: &mut impl
 
 impl<P: 'static> Node<P> {
     /// These columns for rows that have a `P` as a part.
-    fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Node<R> {
+    fn of_part<R: 'static>(self, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Node<R> {
         match self {
             Self::Column(column) => Node::Column(column.of_part(part)),
             Self::Interval(Interval { name, ends }) => {
@@ -355,23 +372,27 @@ impl<P: 'static> Node<P> {
 }
 
 impl<P: 'static> Column<P> {
-    fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Column<R> {
+    fn of_part<R: 'static>(self, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Column<R> {
         Column {
             header: self.header,
             heading: self.heading,
             digits: self.digits,
+            right: self.right,
             whole: self.whole.map(|of| cell_of_part(of, part)),
             cell: self.cell.of_part(part),
         }
     }
 }
 
-fn cell_of_part<R: 'static, P: 'static, T: 'static>(of: Of<P, T>, part: fn(&R) -> Option<&P>) -> Of<R, T> {
+fn cell_of_part<R: 'static, P: 'static, T: 'static>(
+    of: Of<P, T>,
+    part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static,
+) -> Of<R, T> {
     Box::new(move |row| part(row).and_then(&of))
 }
 
 impl<P: 'static> Cell<P> {
-    fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Cell<R> {
+    fn of_part<R: 'static>(self, part: impl Fn(&R) -> Option<&P> + Copy + Send + Sync + 'static) -> Cell<R> {
         match self {
             Self::Text(of) => Cell::Text(cell_of_part(of, part)),
             Self::Integer(of) => Cell::Integer(cell_of_part(of, part)),

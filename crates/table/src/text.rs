@@ -188,7 +188,7 @@ impl<R> Column<R> {
     fn text_cell(&self, row: &R) -> TextCell {
         let cell = TextCell::new(self.shown(row, Share::OfSome).unwrap_or_else(|| UNKNOWN.into()));
         match self.cell {
-            Cell::Text(_) | Cell::Flag(_) => cell,
+            Cell::Text(_) | Cell::Flag(_) if !self.right => cell,
             _ => cell.set_alignment(CellAlignment::Right),
         }
     }

@@ -246,4 +246,12 @@ mod tests {
             assert_eq!(merged.cdf(), whole.cdf());
         }
     }
+
+    #[test]
+    fn a_loaded_distribution_is_the_saved_one() {
+        let some = of([0.5, 4.0, 1.0, 0.0, 1e300]);
+        let bytes = postcard::to_stdvec(&some).unwrap();
+        let loaded: Distribution = postcard::from_bytes(&bytes).unwrap();
+        assert_eq!(loaded.cdf(), some.cdf());
+    }
 }

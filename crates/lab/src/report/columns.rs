@@ -14,22 +14,10 @@ type Part<T> = (&'static str, fn(&T) -> f64);
 /// The results of one profile's flows on one stage.
 pub fn columns() -> Columns<Entry> {
     let columns = Columns::<Entry>::new()
-        .text(
-            (
-                "profile",
-                "",
-                "the sender's profile, or the name and version of the kernel that sent the data",
-            ),
-            |e| Some(e.result.profile.clone().into()),
-        )
-        .text(
-            ("stage", "", "where the flows ran: sim, net or kernel"),
-            |e| Some(e.stage().name().into()),
-        )
-        .integer(("flows", "", "flows run"), |e| Some(e.result.cost.flows))
-        .integer(("completed", "", "flows whose last byte arrived"), |e| {
-            Some(e.result.cost.completed)
-        })
+        .column("profile", "", "the sender's profile, or the name and version of the kernel that sent the data", |e| e.result.profile.clone())
+        .column("stage", "", "where the flows ran: sim, net or kernel", |e| e.stage().name())
+        .column("flows", "", "flows run", |e| e.result.cost.flows)
+        .column("completed", "", "flows whose last byte arrived", |e| e.result.cost.completed)
         .heading("Flows completed")
         .share_of(|e| e.result.cost.flows)
         .group(
@@ -40,14 +28,7 @@ pub fn columns() -> Columns<Entry> {
             ),
             |e| e.fct.as_ref(),
         )
-        .real(
-            (
-                "fct_normalised",
-                "",
-                "mean flow completion time divided by that of the first profile on the same stage",
-            ),
-            |e| e.fct_normalised,
-        )
+        .column("fct_normalised", "", "mean flow completion time divided by that of the first profile on the same stage", |e| e.fct_normalised)
         .heading("FCT mean / first profile's")
         .group(
             "fct_established_ms",
@@ -57,14 +38,7 @@ pub fn columns() -> Columns<Entry> {
             ),
             |e| e.fct_established.as_ref(),
         )
-        .real(
-            (
-                "fct_established_normalised",
-                "",
-                "mean flow completion time from establishment divided by that of the first profile on the same stage",
-            ),
-            |e| e.fct_established_normalised,
-        )
+        .column("fct_established_normalised", "", "mean flow completion time from establishment divided by that of the first profile on the same stage", |e| e.fct_established_normalised)
         .heading("FCT from establishment mean / first profile's");
     let columns = sent(columns).group(
         "last_ack_to_retransmission_ms",
@@ -78,7 +52,7 @@ pub fn columns() -> Columns<Entry> {
         .group("live", live(), |e| e.result.live.as_ref())
 }
 
-/// The same, and columns that tables for reading have in addition.
+/// [`columns()`] and the columns of tables for reading.
 pub(crate) fn table_columns() -> Columns<Entry> {
     columns().all_of(super::intervals::texts(), |e| Some(e))
 }
@@ -86,55 +60,50 @@ pub(crate) fn table_columns() -> Columns<Entry> {
 /// Data sent, and the unnecessary part of it.
 fn sent(columns: Columns<Entry>) -> Columns<Entry> {
     columns
-        .integer(
-            ("segments_sent", "segments", "data segments sent, including retransmissions, probes and copies"),
-            |e| Some(e.result.cost.segments_sent),
-        )
+        .column("segments_sent", "segments", "data segments sent, including retransmissions, probes and copies", |e| {
+            e.result.cost.segments_sent
+        })
         .heading("Data sent")
-        .integer(("bytes_sent", "bytes", "IP bytes sent in both directions, including SYNs and ACKs"), |e| {
-            Some(e.result.cost.bytes_sent)
+        .column("bytes_sent", "bytes", "IP bytes sent in both directions, including SYNs and ACKs", |e| {
+            e.result.cost.bytes_sent
         })
         .heading("IP traffic, both directions")
-        .integer(("packets_dropped", "packets", "packets the path dropped"), |e| Some(e.result.cost.packets_dropped))
+        .column("packets_dropped", "packets", "packets the path dropped", |e| e.result.cost.packets_dropped)
         .heading("Losses on the path")
         .group("retransmissions", retransmissions(), |e| Some(e))
-        .integer(("probes", "segments", "tail loss probes, including those with new data"), |e| {
-            Some(e.result.cost.counters.probes)
+        .column("probes", "segments", "tail loss probes, including those with new data", |e| {
+            e.result.cost.counters.probes
         })
         .heading("Tail loss probes")
-        .integer(("duplicates", "segments", "extra copies sent before any loss"), |e| {
-            Some(e.result.cost.counters.copies)
-        })
+        .column("duplicates", "segments", "extra copies sent before any loss", |e| e.result.cost.counters.copies)
         .heading("Extra copies")
-        .integer(
-            (
-                "duplicates_withheld",
-                "segments",
-                "extra copies not sent, because the window was full or an earlier copy was unacknowledged",
-            ),
-            |e| Some(e.result.cost.counters.copies_withheld),
+        .column(
+            "duplicates_withheld",
+            "segments",
+            "extra copies not sent, because the window was full or an earlier copy was unacknowledged",
+            |e| e.result.cost.counters.copies_withheld,
         )
         .heading("Extra copies withheld")
-        .integer(
-            ("duplicates_reported", "segments", "extra copies reported by DSACKs: the original had arrived, too"),
-            |e| Some(e.result.cost.counters.copies_reported),
+        .column(
+            "duplicates_reported",
+            "segments",
+            "extra copies reported by DSACKs: the original had arrived, too",
+            |e| e.result.cost.counters.copies_reported,
         )
         .heading("Extra copies reported by DSACK")
-        .integer(("spurious", "segments", "retransmissions of which an earlier copy delivered every byte"), |e| {
-            Some(e.result.cost.spurious)
+        .column("spurious", "segments", "retransmissions of which an earlier copy delivered every byte", |e| {
+            e.result.cost.spurious
         })
         .heading("Spurious retransmissions")
-        .integer(
-            (
-                "spurious_data",
-                "segments",
-                "spurious retransmissions of data, without SYNs, SYN-ACKs and FINs without payload",
-            ),
-            |e| Some(e.result.cost.spurious_data),
+        .column(
+            "spurious_data",
+            "segments",
+            "spurious retransmissions of data, without SYNs, SYN-ACKs and FINs without payload",
+            |e| e.result.cost.spurious_data,
         )
         .heading("Spurious retransmissions of data")
-        .integer(("unnecessary_bytes", "bytes", "payload bytes that arrived more than once"), |e| {
-            Some(e.result.cost.unnecessary_bytes)
+        .column("unnecessary_bytes", "bytes", "payload bytes that arrived more than once", |e| {
+            e.result.cost.unnecessary_bytes
         })
         .heading("Payload received more than once")
 }
@@ -143,13 +112,13 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
 fn retransmissions() -> Columns<Entry> {
     let all = |e: &Entry| e.result.cost.counters.retransmissions.total();
     let mut columns = Columns::<Entry>::new()
-        .integer(("total", "segments", "retransmissions"), move |e| Some(all(e)))
+        .column("total", "segments", "retransmissions", move |e| all(e))
         .heading("Retransmissions");
     for trigger in Trigger::ALL {
         let name = trigger.name();
         let about = format!("retransmissions with the trigger {name}");
         columns = columns
-            .integer((name, "segments", about), move |e| Some(e.result.cost.counters.retransmissions.of(trigger)))
+            .column(name, "segments", about, move |e| e.result.cost.counters.retransmissions.of(trigger))
             .heading(format!("Retransmissions by {name}"))
             .share_of(all);
     }
@@ -173,9 +142,7 @@ pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Sum
     ];
     let mut columns = Columns::new();
     for (name, part) in PARTS {
-        columns = columns
-            .real((name, "ms", format!("{about}: {name}")), move |s| Some(part(s)))
-            .heading(format!("{heading} {name}"));
+        columns = columns.column(name, "ms", format!("{about}: {name}"), part).heading(format!("{heading} {name}"));
     }
     columns
 }
@@ -183,44 +150,39 @@ pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Sum
 /// Facts about a run on real packets.
 fn live() -> Columns<Live> {
     Columns::<Live>::new()
-        .text(("client", "", "the client's TCP"), |l| Some(l.client.clone().into()))
-        .text(("server", "", "the server's TCP"), |l| Some(l.server.clone().into()))
+        .column("client", "", "the client's TCP", |l| l.client.clone())
+        .column("server", "", "the server's TCP", |l| l.server.clone())
         .group("kernel", kernel(), |l| l.kernel.as_ref())
-        .real(
-            ("acks_held_ms", "ms", "how long the emulator held an odd ACK of the kernel, if it thinned the ACKs"),
+        .column(
+            "acks_held_ms",
+            "ms",
+            "how long the emulator held an odd ACK of the kernel, if it thinned the ACKs",
             |l| l.acks_held_ms,
         )
         .group("delivery_error_ms", lateness(), |l| l.delivery_error_ms.as_ref())
-        .integer(
-            ("blurred_flows", "flows", "flows whose times the emulator's delivery error distorts by more than 1 %"),
-            |l| Some(l.blurred_flows),
+        .column(
+            "blurred_flows",
+            "flows",
+            "flows whose times the emulator's delivery error distorts by more than 1 %",
+            |l| l.blurred_flows,
         )
         .heading("Inaccurate flows")
-        .integer(("missed_packets", "packets", "packets lost outside the path"), |l| Some(l.missed_packets))
+        .column("missed_packets", "packets", "packets lost outside the path", |l| l.missed_packets)
         .heading("Packets lost outside the path")
 }
 
 fn kernel() -> Columns<KernelFacts> {
-    type Switch = (&'static str, &'static str, fn(&KernelFacts) -> bool);
-    const SWITCHES: [Switch; 6] = [
-        ("tlp", "tail loss probes are on", |k| k.tlp),
-        ("rack", "RACK is on", |k| k.rack),
-        ("sack", "selective acknowledgments are on", |k| k.sack),
-        ("dsack", "reports of duplicates are on", |k| k.dsack),
-        ("timestamps", "timestamps are on", |k| k.timestamps),
-        ("frto", "F-RTO is on", |k| k.frto),
-    ];
-    let mut columns = Columns::<KernelFacts>::new()
-        .text(("version", "", "the kernel's version"), |k| Some(k.version.clone().into()))
-        .text(("release", "", "the kernel's full release"), |k| Some(k.release.clone().into()))
-        .integer(("hz", "Hz", "timer ticks per second; 0 if unknown"), |k| Some(k.hz.into()))
-        .text(("congestion_control", "", "the congestion control of its sockets"), |k| {
-            Some(k.congestion_control.clone().into())
-        });
-    for (name, about, is_on) in SWITCHES {
-        columns = columns.flag((name, "", about), is_on);
-    }
-    columns
+    Columns::<KernelFacts>::new()
+        .column("version", "", "the kernel's version", |k| k.version.clone())
+        .column("release", "", "the kernel's full release", |k| k.release.clone())
+        .column("hz", "Hz", "timer ticks per second; 0 if unknown", |k| k.hz)
+        .column("congestion_control", "", "the congestion control of its sockets", |k| k.congestion_control.clone())
+        .column("tlp", "", "tail loss probes are on", |k| k.tlp)
+        .column("rack", "", "RACK is on", |k| k.rack)
+        .column("sack", "", "selective acknowledgments are on", |k| k.sack)
+        .column("dsack", "", "reports of duplicates are on", |k| k.dsack)
+        .column("timestamps", "", "timestamps are on", |k| k.timestamps)
+        .column("frto", "", "F-RTO is on", |k| k.frto)
 }
 
 fn lateness() -> Columns<Lateness> {
@@ -233,7 +195,7 @@ fn lateness() -> Columns<Lateness> {
             "p999" => "Delivery error p99.9".into(),
             name => format!("Delivery error {name}"),
         };
-        columns = columns.real((name, "ms", about), move |l| Some(part(l))).heading(heading);
+        columns = columns.column(name, "ms", about, part).heading(heading);
     }
     columns
 }

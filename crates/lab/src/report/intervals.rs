@@ -21,18 +21,18 @@ const FEWEST_DIFFERING: u64 = 10;
 /// The intervals of one profile's flow completion times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Intervals {
-    /// Of the times, in ms, in the order of [`Statistic::ALL`].
+    /// Intervals of the times, in ms, in the order of [`Statistic::ALL`].
     pub times: [Option<Estimated>; 4],
-    /// Of the differences from the first profile's; `None` for the first profile.
+    /// Intervals of the differences from the first profile's times; `None` for the first profile.
     pub differences: Option<Differences>,
-    /// Of the mean divided by the first profile's; `None` for the first profile.
+    /// The interval of the mean divided by the first profile's; `None` for the first profile.
     pub ratio: Option<Estimated>,
 }
 
-/// How one profile's flow completion times differ from the first profile's.
+/// Differences of one profile's flow completion times from the first profile's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Differences {
-    /// In ms, in the order of [`Statistic::ALL`].
+    /// Their intervals in ms, in the order of [`Statistic::ALL`].
     pub of: [Option<Estimated>; 4],
     /// The flows whose times differ, in a world the runs.
     pub differing: u64,
@@ -45,12 +45,12 @@ pub struct Differences {
 pub struct Estimated {
     /// The value of all flows.
     pub value: f64,
-    /// Its interval.
+    /// Its 95 % interval.
     pub interval: Interval,
 }
 
 impl Differences {
-    /// What the difference of a statistic is: `shorter` or `longer` if its interval lies on one side of 0, `equal` if the
+    /// The verdict on a statistic: `shorter` or `longer` if the interval lies on one side of 0, `equal` if the
     /// interval is 0 alone, and otherwise `undecided`. It is undecided, too, if too few flows or runs
     /// differ.
     pub fn verdict(&self, which: usize) -> Option<&'static str> {
@@ -170,52 +170,50 @@ pub(super) fn columns() -> Columns<Entry> {
     let mut differences = Columns::<Entry>::new();
     for (which, statistic) in Statistic::ALL.into_iter().enumerate() {
         let name = statistic.name();
-        times = times.group(name, ends("flow completion time", name), TIMES[which]);
+        times = times.group(name, ends("flow completion time", name), move |e| time(e, which));
         let of = "difference of the flow completion time from the first profile's";
-        let verdict = move |e: &Entry| {
-            let differences = e.intervals.as_ref()?.differences.as_ref()?;
-            differences.verdict(which).map(Into::into)
-        };
         let about = "shorter or longer if the interval excludes 0 and at least 10 flows differ (in a world all of fewer runs), equal if it is 0 alone, or else undecided";
-        differences = differences
-            .group(name, ends(of, name), DIFFERENCES[which])
-            .text((format!("{name}_verdict"), "", about), verdict);
+        differences = differences.group(name, ends(of, name), move |e| difference(e, which)).column(
+            format!("{name}_verdict"),
+            "",
+            about,
+            move |e| differences_of(e)?.verdict(which),
+        );
     }
-    let differences = differences
-        .integer(("differing", "", "flows (in a world runs) whose times differ from the first profile's"), |e| {
-            Some(e.intervals.as_ref()?.differences.as_ref()?.differing)
-        });
+    let differences = differences.column(
+        "differing",
+        "",
+        "flows (in a world runs) whose times differ from the first profile's",
+        |e| Some(differences_of(e)?.differing),
+    );
     let ratio = Columns::<Estimated>::new()
-        .real(("low", "", "lower end of the 95 % interval of fct_normalised"), |one| Some(one.interval.low))
-        .real(("high", "", "upper end of the 95 % interval of fct_normalised"), |one| Some(one.interval.high));
+        .column("low", "", "lower end of the 95 % interval of fct_normalised", |one| one.interval.low)
+        .column("high", "", "upper end of the 95 % interval of fct_normalised", |one| one.interval.high);
     Columns::<Entry>::new()
         .group("fct_interval_ms", times, |e| e.intervals.as_ref().map(|_| e))
-        .group("fct_difference_ms", differences, |e| e.intervals.as_ref()?.differences.as_ref().map(|_| e))
+        .group("fct_difference_ms", differences, |e| differences_of(e).map(|_| e))
         .group("fct_normalised_interval", ratio, |e| e.intervals.as_ref()?.ratio.as_ref())
 }
 
-/// Finds a value of a profile.
-type Find = fn(&Entry) -> Option<&Estimated>;
+/// The interval of a statistic of the flow completion times.
+fn time(entry: &Entry, which: usize) -> Option<&Estimated> {
+    entry.intervals.as_ref()?.times[which].as_ref()
+}
 
-const TIMES: [Find; 4] = [
-    |e| e.intervals.as_ref()?.times[0].as_ref(),
-    |e| e.intervals.as_ref()?.times[1].as_ref(),
-    |e| e.intervals.as_ref()?.times[2].as_ref(),
-    |e| e.intervals.as_ref()?.times[3].as_ref(),
-];
+/// The interval of the difference of a statistic from the first profile's.
+fn difference(entry: &Entry, which: usize) -> Option<&Estimated> {
+    differences_of(entry)?.of[which].as_ref()
+}
 
-const DIFFERENCES: [Find; 4] = [
-    |e| e.intervals.as_ref()?.differences.as_ref()?.of[0].as_ref(),
-    |e| e.intervals.as_ref()?.differences.as_ref()?.of[1].as_ref(),
-    |e| e.intervals.as_ref()?.differences.as_ref()?.of[2].as_ref(),
-    |e| e.intervals.as_ref()?.differences.as_ref()?.of[3].as_ref(),
-];
+fn differences_of(entry: &Entry) -> Option<&Differences> {
+    entry.intervals.as_ref()?.differences.as_ref()
+}
 
 fn ends(of: &str, statistic: &str) -> Columns<Estimated> {
     Columns::<Estimated>::new()
-        .real(("value", "ms", format!("{of}: {statistic}")), |one| Some(one.value))
-        .real(("low", "ms", format!("lower end of its 95 % interval ({statistic})")), |one| Some(one.interval.low))
-        .real(("high", "ms", format!("upper end of its 95 % interval ({statistic})")), |one| Some(one.interval.high))
+        .column("value", "ms", format!("{of}: {statistic}"), |one| one.value)
+        .column("low", "ms", format!("lower end of its 95 % interval ({statistic})"), |one| one.interval.low)
+        .column("high", "ms", format!("upper end of its 95 % interval ({statistic})"), |one| one.interval.high)
 }
 
 /// The names of the columns of [`texts`], for a table's lines.
@@ -232,22 +230,22 @@ pub(super) fn texts() -> Columns<Entry> {
     for (which, statistic) in Statistic::ALL.into_iter().enumerate() {
         let name = statistic.name();
         columns = columns
-            .text((format!("text_time_{name}"), "ms", ""), move |e| Some(TIMES[which](e)?.to_text().into()))
+            .column(format!("text_time_{name}"), "ms", "", move |e| Some(time(e, which)?.to_text()))
             .heading(format!("FCT {name} [95 % interval]"))
-            .text((format!("text_difference_{name}"), "ms", ""), move |e| {
-                let text = DIFFERENCES[which](e)?.to_text();
-                let differences = e.intervals.as_ref()?.differences.as_ref()?;
+            .column(format!("text_difference_{name}"), "ms", "", move |e| {
+                let text = difference(e, which)?.to_text();
+                let differences = differences_of(e)?;
                 let differing = differences.differing;
                 Some(match differences.verdict(which)? {
-                    "undecided" if !differences.enough_differ => format!("{text} undecided: {differing} differ").into(),
-                    word @ ("undecided" | "equal") => format!("{text} {word}").into(),
-                    _ => text.into(),
+                    "undecided" if !differences.enough_differ => format!("{text} undecided: {differing} differ"),
+                    word @ ("undecided" | "equal") => format!("{text} {word}"),
+                    _ => text,
                 })
             })
             .heading(format!("FCT {name} - first profile's"));
     }
     columns
-        .text(("text_ratio", "", ""), |e| Some(e.intervals.as_ref()?.ratio?.to_text().into()))
+        .column("text_ratio", "", "", |e| Some(e.intervals.as_ref()?.ratio?.to_text()))
         .heading("FCT mean / first profile's [95 % interval]")
 }
 
@@ -272,104 +270,4 @@ impl Estimated {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::Report;
-    use crate::run::run;
-    use crate::scenario::Scenario;
-
-    fn report(flows: u64, profiles: &[&str], settings: &[(&str, &str)]) -> Report {
-        let mut scenario = Scenario::load("tail-loss").unwrap();
-        scenario.flows = flows;
-        let parse = |name: &&str| recoup_support::profile::parse_profile(name).unwrap();
-        scenario.profiles = profiles.iter().map(parse).collect();
-        for (key, value) in settings {
-            scenario.set(key, value).unwrap();
-        }
-        Report::new(&scenario, &run(&scenario, 2, |_| ()).unwrap())
-    }
-
-    fn differences(report: &Report, profile: usize) -> Differences {
-        report.results[profile].intervals.unwrap().differences.unwrap()
-    }
-
-    #[test]
-    fn a_difference_is_decided_or_said_to_be_undecided() {
-        // Where only the last segment is lost, a probe spares every flow its timeout.
-        let tails = [("drop", "tail:1,bernoulli:0.01")];
-        let decided = report(100, &["linux-3.17", "linux-3.17+tlp"], &tails);
-        let probe = differences(&decided, 1);
-        assert_eq!(probe.verdict(0), Some("shorter"), "{probe:?}");
-        let [ours, first] = [1, 0].map(|i| decided.results[i].fct.unwrap().mean);
-        assert_eq!(probe.of[0].unwrap().value, ours - first);
-        // Few of 100 flows of ten segments differ. All of them are longer, but of 1000 flows most are shorter.
-        let loss = [("drop", "bernoulli:0.03")];
-        let profiles = ["linux-3.17", "linux-6"];
-        let [few, many] = [100, 1000].map(|flows| report(flows, &profiles, &loss));
-        let undecided = differences(&few, 1);
-        assert!(undecided.of[0].unwrap().interval.low > 0.0, "{undecided:?}");
-        assert!((1..10).contains(&undecided.differing), "{undecided:?}");
-        assert_eq!(undecided.verdict(0), Some("undecided"));
-        assert_eq!(differences(&many, 1).verdict(0), Some("shorter"));
-        let table = few.to_table(super::super::View::Cost, recoup_table::Keep::Telling);
-        let row = table.lines().find(|line| line.contains("FCT mean - first profile's"));
-        assert!(row.unwrap().contains("] undecided: "), "{table}");
-        let equal = differences(&report(20, &["linux-6", "linux-6"], &loss), 1);
-        assert_eq!((equal.verdict(0), equal.differing), (Some("equal"), 0));
-    }
-
-    #[test]
-    fn runs_are_compared_with_runs() {
-        let times = |ms: &[u64]| {
-            let mut times = Durations::default();
-            ms.iter().for_each(|ms| times.add(std::time::Duration::from_millis(*ms)));
-            times
-        };
-        // Runs differ by much more than profiles do.
-        let first: Vec<Durations> = (1..=8).map(|run| times(&[50 * run, 60 * run])).collect();
-        let later: Vec<Durations> = (1..=8).map(|run| times(&[50 * run + 3, 60 * run + 5])).collect();
-        let all = [&first, &later].map(|runs| {
-            let mut all = Durations::default();
-            runs.iter().for_each(|run| all.merge(run));
-            all
-        });
-        let both = [(&*first, &all[0]), (&*later, &all[1])];
-        let found = of_runs(&both, 1).unwrap()[1];
-        let differences = found.differences.unwrap();
-        assert_eq!(differences.verdict(0), Some("longer"), "{found:?}");
-        assert_eq!(differences.differing, 8);
-        let Interval { low, high } = differences.of[0].unwrap().interval;
-        assert!((low - 4.0).abs() < 1e-9 && (high - 4.0).abs() < 1e-9);
-        let Interval { low, high } = found.times[0].unwrap().interval;
-        assert!(high - low > 100.0, "{found:?}");
-        // Sixteen flows are too few for the 95th percentile, and five runs for anything.
-        assert_eq!(found.times[2], None);
-        let five = [(&first[..5], &all[0]), (&later[..5], &all[1])];
-        assert_eq!(of_runs(&five, 1), None);
-    }
-
-    #[test]
-    fn few_flows_have_no_intervals() {
-        let lossy = [("drop", "bernoulli:0.05")];
-        for (flows, is_some) in [(1, false), (5, false), (6, true)] {
-            let entry = &report(flows, &["linux-6"], &lossy).results[0];
-            assert_eq!(entry.intervals.is_some(), is_some, "{flows}");
-        }
-        let intervals = report(100, &["linux-6"], &lossy).results[0].intervals.unwrap();
-        let known = intervals.times.map(|one| one.is_some());
-        assert_eq!(known, [true, true, true, false]);
-        assert_eq!((intervals.differences, intervals.ratio), (None, None));
-    }
-
-    #[test]
-    fn texts_have_as_many_digits_as_they_need() {
-        for (value, low, high, text) in [
-            (1.0, 0.5, 1.25, "1.000 [0.500, 1.250]"),
-            (-12.3456, -14.0, -0.0001, "-12.35 [-14.00, 0.00]"),
-            (783.0, 700.0, 1000.0, "783.0 [700.0, 1000.0]"),
-        ] {
-            let interval = Interval { low, high };
-            assert_eq!(Estimated { value, interval }.to_text(), text);
-        }
-    }
-}
+mod tests;

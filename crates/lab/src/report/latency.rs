@@ -51,7 +51,7 @@ impl ResponseLatencies {
 /// The responses of one profile.
 pub(super) fn responses() -> Columns<ResponseLatencies> {
     Columns::<ResponseLatencies>::new()
-        .integer(("written", "", "responses: writes of the server"), |r| Some(r.written))
+        .column("written", "", "responses: writes of the server", |r| r.written)
         .heading("Responses written")
         .group(
             "all",
@@ -92,7 +92,7 @@ fn latency(
     latency_about: &'static str,
 ) -> Columns<Latency> {
     Columns::<Latency>::new()
-        .integer(("count", "", about), |l| Some(l.count))
+        .column("count", "", about, |l| l.count)
         .heading(heading)
         .share_of(|l| l.acknowledged)
         .group("latency_ms", summary(latency_heading, latency_about), |l| l.latency.as_ref())

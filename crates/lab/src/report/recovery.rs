@@ -14,7 +14,7 @@ use std::time::Duration;
 /// One profile's recoveries.
 pub(super) fn recovery() -> Columns<Entry> {
     let columns = Columns::<Entry>::new()
-        .integer(("recoveries", "", "fast recoveries entered"), |e| Some(counters(e).recoveries))
+        .column("recoveries", "", "fast recoveries entered", |e| counters(e).recoveries)
         .heading("Fast recoveries")
         .group("ended", ended(), |e| Some(e))
         .group("timeouts", timeouts(), |e| Some(e));
@@ -51,16 +51,16 @@ fn counters(entry: &Entry) -> &Counters {
 fn ended() -> Columns<Entry> {
     let all = |e: &Entry| e.result.cost.recoveries.count();
     Columns::<Entry>::new()
-        .integer(("complete", "", "recoveries whose recovery point was acknowledged"), |e| {
-            Some(e.result.cost.recoveries.complete)
+        .column("complete", "", "recoveries whose recovery point was acknowledged", |e| {
+            e.result.cost.recoveries.complete
         })
         .heading("Recoveries ended complete")
         .share_of(all)
-        .integer(("undone", "", "recoveries found spurious and undone"), |e| Some(e.result.cost.recoveries.undone))
+        .column("undone", "", "recoveries found spurious and undone", |e| e.result.cost.recoveries.undone)
         .heading("Recoveries ended undone")
         .share_of(all)
-        .integer(("timeout", "", "recoveries that ended in a retransmission timeout"), |e| {
-            Some(e.result.cost.recoveries.timed_out)
+        .column("timeout", "", "recoveries that ended in a retransmission timeout", |e| {
+            e.result.cost.recoveries.timed_out
         })
         .heading("Recoveries ended by a timeout")
         .share_of(all)
@@ -76,7 +76,7 @@ fn timeouts() -> Columns<Entry> {
             _ => (format!("timeouts in the state {name}"), format!("  by rto in state {name}")),
         };
         columns = columns
-            .integer((name, "segments", about), move |e: &Entry| Some(counters(e).timeouts_in(state)))
+            .column(name, "segments", about, move |e: &Entry| counters(e).timeouts_in(state))
             .heading(heading)
             .share_of(|e| counters(e).retransmissions.total());
     }
@@ -85,27 +85,23 @@ fn timeouts() -> Columns<Entry> {
 
 fn counted(columns: Columns<Entry>) -> Columns<Entry> {
     columns
-        .integer(
-            (
-                "failed_retransmissions",
-                "segments",
-                "retransmissions still unacknowledged when their connection was given up",
-            ),
-            |e| Some(counters(e).failed_retransmissions),
+        .column(
+            "failed_retransmissions",
+            "segments",
+            "retransmissions still unacknowledged when their connection was given up",
+            |e| counters(e).failed_retransmissions,
         )
         .heading("Retransmissions never acknowledged")
         .share_of(|e| counters(e).retransmissions.total())
-        .integer(("lost_retransmissions", "segments", "retransmissions that were lost, as the sender found"), |e| {
-            Some(counters(e).lost_retransmissions)
+        .column("lost_retransmissions", "segments", "retransmissions that were lost, as the sender found", |e| {
+            counters(e).lost_retransmissions
         })
         .heading("Lost retransmissions")
-        .integer(("retransmitted_bytes", "bytes", "sequence space retransmitted"), |e| {
-            Some(counters(e).retransmitted_bytes)
-        })
-        .integer(("dsacks", "segments", "duplicate segments reported by DSACKs"), |e| Some(counters(e).dsacks))
+        .column("retransmitted_bytes", "bytes", "sequence space retransmitted", |e| counters(e).retransmitted_bytes)
+        .column("dsacks", "segments", "duplicate segments reported by DSACKs", |e| counters(e).dsacks)
         .heading("DSACKs")
-        .integer(("recoveries_with_dsack", "", "recoveries during which a DSACK arrived"), |e| {
-            Some(counters(e).recoveries_with_dsack)
+        .column("recoveries_with_dsack", "", "recoveries during which a DSACK arrived", |e| {
+            counters(e).recoveries_with_dsack
         })
         .heading("Recoveries with a DSACK")
         .share_of(|e| counters(e).recoveries)
@@ -117,8 +113,8 @@ fn undone() -> Columns<Entry> {
     for proof in Proof::ALL {
         let name = proof.name();
         columns = columns
-            .integer((name, "", format!("window reductions undone by {name}")), move |e: &Entry| {
-                Some(counters(e).undone_by(proof))
+            .column(name, "", format!("window reductions undone by {name}"), move |e: &Entry| {
+                counters(e).undone_by(proof)
             })
             .heading(format!("Window reductions undone by {name}"));
     }
@@ -126,37 +122,32 @@ fn undone() -> Columns<Entry> {
 }
 
 fn more_counted() -> Columns<Entry> {
-    type Count = (&'static str, &'static str, &'static str, fn(&Counters) -> u64);
-    const COUNTS: [Count; 7] = [
-        ("slow_starts", "", "recoveries that ended with a window below ssthresh", |c| c.slow_starts_after_recovery),
-        ("segments_sent", "segments", "segments sent in recovery", |c| c.sent_in_recovery),
-        ("delivered", "segments", "segments delivered, in recovery and outside of it", |c| c.delivered),
-        ("reordering_seen", "", "times the sender detected reordering", |c| c.reordering_seen),
-        ("impossible_acks", "", "ACKs of data never sent, which the sender ignored", |c| c.impossible_acks),
-        ("impossible_blocks", "", "invalid SACK blocks, which the sender ignored", |c| c.impossible_blocks),
-        ("reneged", "", "times the receiver discarded data that it had SACKed", |c| c.reneged),
-    ];
-    type Time = (&'static str, &'static str, fn(&Counters) -> Duration);
-    const TIMES: [Time; 3] = [
-        ("transmit_time_ms", "time with unacknowledged data, summed over all flows", |c| c.busy),
-        ("in_recovery_ms", "time in fast recovery, summed over all flows", |c| c.in_recovery),
-        ("in_loss_ms", "time in timeout recovery, summed over all flows", |c| c.in_loss),
-    ];
-    let mut columns = Columns::new();
-    for (name, unit, about, of) in COUNTS {
-        columns = columns.integer((name, unit, about), move |e| Some(of(counters(e))));
-    }
-    for (name, about, of) in TIMES {
-        columns = columns.real((name, "ms", about), move |e| Some(ms(of(counters(e)))));
-    }
-    columns
+    Columns::<Entry>::new()
+        .column("slow_starts", "", "recoveries that ended with a window below ssthresh", |e| {
+            counters(e).slow_starts_after_recovery
+        })
+        .column("segments_sent", "segments", "segments sent in recovery", |e| counters(e).sent_in_recovery)
+        .column("delivered", "segments", "segments delivered, in recovery and outside of it", |e| counters(e).delivered)
+        .column("reordering_seen", "", "times the sender detected reordering", |e| counters(e).reordering_seen)
+        .column("impossible_acks", "", "ACKs of data never sent, which the sender ignored", |e| {
+            counters(e).impossible_acks
+        })
+        .column("impossible_blocks", "", "invalid SACK blocks, which the sender ignored", |e| {
+            counters(e).impossible_blocks
+        })
+        .column("reneged", "", "times the receiver discarded data that it had SACKed", |e| counters(e).reneged)
+        .column("transmit_time_ms", "ms", "time with unacknowledged data, summed over all flows", |e| {
+            ms(counters(e).busy)
+        })
+        .column("in_recovery_ms", "ms", "time in fast recovery, summed over all flows", |e| ms(counters(e).in_recovery))
+        .column("in_loss_ms", "ms", "time in timeout recovery, summed over all flows", |e| ms(counters(e).in_loss))
 }
 
 /// Ratios; unknown if the divisor is 0. Fast retransmits are all retransmissions of fast recovery,
 /// including early ones.
 fn ratios() -> Columns<Cost> {
     type Percent = (&'static str, &'static str, &'static str, fn(&Cost) -> (u64, u64));
-    const PERCENTS: [Percent; 6] = [
+    const PERCENTS: [Percent; 8] = [
         ("recoveries_with_dsack_percent", "Recoveries with a DSACK", "recoveries with a DSACK / recoveries", |c| {
             (c.counters.recoveries_with_dsack, c.counters.recoveries)
         }),
@@ -184,8 +175,6 @@ fn ratios() -> Columns<Cost> {
             "retransmissions of data / data segments sent",
             |c| (data(c), c.segments_sent),
         ),
-    ];
-    const PERCENTS_AFTER_TIMES: [Percent; 2] = [
         (
             "segments_sent_in_recovery_percent",
             "Data segments sent in recovery",
@@ -199,19 +188,28 @@ fn ratios() -> Columns<Cost> {
             |c| (c.counters.slow_starts_after_recovery, c.counters.recoveries),
         ),
     ];
-    let columns = Columns::<Cost>::new()
-        .real(("fast_retransmits_per_recovery", "", "fast retransmits / recoveries"), |c| {
+    let mut columns = Columns::<Cost>::new()
+        .column("fast_retransmits_per_recovery", "", "fast retransmits / recoveries", |c| {
             ratio(fast(c), c.counters.recoveries)
         })
         .heading("Fast retransmits per recovery")
         .digits(2);
-    let columns = add_percents(columns, PERCENTS)
-        .real(("transmit_time_per_flow_ms", "ms", "time with unacknowledged data / flows"), |c| {
-            Some(ms(c.counters.busy) / c.flows.max(1) as f64)
+    for (name, heading, about, of) in PERCENTS {
+        let percent = move |cost: &Cost| {
+            let (part, whole) = of(cost);
+            ratio(part, whole).map(|share| 100.0 * share)
+        };
+        columns = columns.column(name, "%", about, percent).heading(heading).digits(2);
+    }
+    let times = Columns::<Cost>::new()
+        .column("transmit_time_per_flow_ms", "ms", "time with unacknowledged data / flows", |c| {
+            ms(c.counters.busy) / c.flows.max(1) as f64
         })
         .heading("Network transmit time per flow")
-        .real(
-            ("time_in_loss_recovery_percent", "%", "time in fast or timeout recovery / time with unacknowledged data"),
+        .column(
+            "time_in_loss_recovery_percent",
+            "%",
+            "time in fast or timeout recovery / time with unacknowledged data",
             |c| {
                 let busy = ms(c.counters.busy);
                 let recovering = ms(c.counters.in_recovery + c.counters.in_loss);
@@ -220,20 +218,7 @@ fn ratios() -> Columns<Cost> {
         )
         .heading("  in loss recovery")
         .digits(2);
-    return add_percents(columns, PERCENTS_AFTER_TIMES);
-
-    fn add_percents<const N: usize>(mut columns: Columns<Cost>, percents: [Percent; N]) -> Columns<Cost> {
-        for (name, heading, about, of) in percents {
-            columns = columns
-                .real((name, "%", about), move |c| {
-                    let (part, whole) = of(c);
-                    ratio(part, whole).map(|share| 100.0 * share)
-                })
-                .heading(heading)
-                .digits(2);
-        }
-        columns
-    }
+    return columns.behind("retransmission_rate_percent", times);
 
     fn fast(cost: &Cost) -> u64 {
         let retransmissions = &cost.counters.retransmissions;
@@ -257,7 +242,7 @@ fn at_entry() -> Columns<Integers> {
     let mut columns = Columns::<Integers>::new();
     for (name, heading, of) in SIGNS {
         let about = format!("recoveries that began with pipe {name} ssthresh");
-        columns = columns.integer((name, "", about), move |i| Some(of(i))).heading(heading).share_of(Integers::count);
+        columns = columns.column(name, "", about, of).heading(heading).share_of(Integers::count);
     }
     type Value = (&'static str, fn(&Integers) -> Option<i64>);
     const VALUES: [Value; 5] = [
@@ -269,7 +254,7 @@ fn at_entry() -> Columns<Integers> {
     ];
     for (name, of) in VALUES {
         let about = format!("pipe − ssthresh when recoveries begin: {name}");
-        columns = columns.signed((name, "segments", about), of).heading(format!("pipe - ssthresh at entry {name}"));
+        columns = columns.column(name, "segments", about, of).heading(format!("pipe - ssthresh at entry {name}"));
     }
     columns
 }
@@ -280,7 +265,7 @@ fn percentiles(heading: &'static str, about: &'static str) -> Columns<Integers> 
     for percent in [5, 10, 25, 50, 75, 90, 95, 99] {
         let name = format!("p{percent}");
         columns = columns
-            .signed((name.clone(), "segments", format!("{about}: {name}")), move |i: &Integers| i.percentile(percent))
+            .column(name.clone(), "segments", format!("{about}: {name}"), move |i: &Integers| i.percentile(percent))
             .heading(format!("{heading} {name}"));
     }
     columns

@@ -2,8 +2,7 @@
 
 use super::{Entry, Report};
 use crate::stage::{KernelFacts, Live, Stage};
-use comfy_table::{Cell, CellAlignment};
-use recoup_table::{millis, plain_table};
+use recoup_table::{Columns, millis};
 
 /// A compared quantity: its heading, its value, and its decimals.
 type Figure = (&'static str, fn(&Entry) -> Option<f64>, usize);
@@ -16,6 +15,14 @@ const FIGURES: [Figure; 5] = [
     ("retransmissions (segments)", |e| Some(e.result.cost.counters.retransmissions.total() as f64), 0),
 ];
 
+/// A line of the comparison: a profile's figure, as text on each stage.
+struct Compared {
+    /// Empty below the profile's first line.
+    profile: String,
+    quantity: &'static str,
+    values: Vec<String>,
+}
+
 /// Every profile's figures on every stage, and the deviation of real packets from the simulator. The
 /// kernel has no profile, so its figures appear beside those of each profile.
 pub fn comparison(report: &Report) -> String {
@@ -27,36 +34,35 @@ pub fn comparison(report: &Report) -> String {
             profiles.push(&entry.result.profile);
         }
     }
-    let mut table = plain_table();
-    let mut header: Vec<String> = ["profile", "quantity", "sim"].map(Into::into).to_vec();
     let has_net = of(Stage::Net).next().is_some();
-    let net = has_net.then_some("net");
-    let real = net.into_iter().chain(kernels.iter().map(|e| &*e.result.profile));
-    header.extend(real.flat_map(|name| [name.into(), format!("{name} vs. sim (%)")]));
-    table.set_header(header);
+    let real = has_net.then_some("net").into_iter().chain(kernels.iter().map(|e| &*e.result.profile));
+    let headings = real.flat_map(|name| [name.into(), format!("{name} vs. sim (%)")]);
+    let mut columns = Columns::<Compared>::new()
+        .shown("profile", |line| line.profile.clone())
+        .shown("quantity", |line| line.quantity);
+    for (i, heading) in std::iter::once("sim".into()).chain(headings).enumerate() {
+        columns = columns.shown("", move |line| line.values[i].clone()).heading(heading).right();
+    }
+    let mut lines = Vec::new();
     for profile in profiles {
         let find = |stage| of(stage).find(|e| e.result.profile == profile);
         let sim = find(Stage::Sim);
-        for (i, (name, value, digits)) in FIGURES.into_iter().enumerate() {
-            let profile = if i == 0 { profile } else { "" };
-            let mut row = vec![Cell::new(profile), Cell::new(name)];
-            let mut add = |text: String| row.push(Cell::new(text).set_alignment(CellAlignment::Right));
+        for (i, (quantity, value, digits)) in FIGURES.into_iter().enumerate() {
             let ours = sim.and_then(value);
             let show = |value: Option<f64>| match digits {
                 0 => value.map_or("-".into(), |v| v.to_string()),
                 _ => millis(value),
             };
-            add(show(ours));
+            let mut values = vec![show(ours)];
             let net = has_net.then(|| find(Stage::Net));
             for entry in net.into_iter().chain(kernels.iter().copied().map(Some)) {
                 let real = entry.and_then(value);
-                add(show(real));
-                add(deviation(real, ours));
+                values.extend([show(real), deviation(real, ours)]);
             }
-            table.add_row(row);
+            lines.push(Compared { profile: if i == 0 { profile.into() } else { String::new() }, quantity, values });
         }
     }
-    format!("{table}\n")
+    columns.to_table(&lines) + "\n"
 }
 
 /// The deviation of `real` from `simulated`, in %.

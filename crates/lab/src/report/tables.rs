@@ -5,6 +5,7 @@ use crate::stage::Stage;
 use recoup_recovery::undo::Proof;
 use recoup_recovery::{State, Trigger};
 use recoup_table::{Comparison, Keep, Line, Share};
+use std::borrow::Cow;
 
 /// Selects the rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub(crate) fn lines(entries: &[&Entry], view: View, keep: Keep) -> Vec<Line> {
     }
 }
 
-/// How to see the lines that a table leaves out; empty if it shows all.
+/// A note on the lines that a table leaves out; empty if it shows all.
 pub(crate) fn left_out_note(lines: usize) -> String {
     match lines {
         0 => String::new(),
@@ -105,34 +106,26 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
     }
     // Unless the handshake was retransmitted, or the delay varies, the FCT from establishment differs by a constant.
     let from_establishment = keep == Keep::All || entries.iter().any(retransmits_handshake);
+    let parts = if keep == Keep::All { ALL } else { FEW };
     // All quantiles of a single flow are equal.
-    let waited = "last_ack_to_retransmission_ms_p50";
-    match single {
-        true => {
-            lines.push(headed("fct_ms_p50", "FCT"));
-            lines.push("fct_normalised".into());
-            if from_establishment {
-                lines.push(headed("fct_established_ms_p50", "FCT from establishment"));
-                lines.push("fct_established_normalised".into());
-            }
-            lines.push(headed(waited, "Last ACK to retransmission"));
-        }
+    let times = |name: &'static str, heading| match single {
+        true => vec![headed(format!("{name}_p50"), heading)],
         false => {
-            let parts = if keep == Keep::All { ALL } else { FEW };
-            let fct = distribution("fct_ms", parts).into_iter();
-            lines.extend(fct.map(|name| Line { always: name == "fct_ms_p50", ..name.into() }));
-            lines.push("fct_normalised".into());
-            if entries.iter().any(|entry| entry.intervals.is_some()) {
-                lines.extend(intervals::text_names().map(Line::from));
-            }
-            if from_establishment {
-                let established = distribution("fct_established_ms", parts).into_iter();
-                lines.extend(established.map(Line::from));
-                lines.push("fct_established_normalised".into());
-            }
-            lines.push(waited.into());
+            let lines = distribution(name, parts).into_iter();
+            lines.map(|column| Line { always: column == "fct_ms_p50", ..column.into() }).collect()
         }
+    };
+    lines.extend(times("fct_ms", "FCT"));
+    lines.push("fct_normalised".into());
+    if !single && entries.iter().any(|entry| entry.intervals.is_some()) {
+        lines.extend(intervals::text_names().map(Line::from));
     }
+    if from_establishment {
+        lines.extend(times("fct_established_ms", "FCT from establishment"));
+        lines.push("fct_established_normalised".into());
+    }
+    let waited = "last_ack_to_retransmission_ms_p50";
+    lines.push(if single { headed(waited, "Last ACK to retransmission") } else { waited.into() });
     lines.extend(["segments_sent", "bytes_sent", "packets_dropped"].map(Line::from));
     lines.extend(by_trigger().map(|name| Line { share: Share::Never, ..name.into() }));
     lines.extend(["probes", "duplicates", "duplicates_reported", "duplicates_withheld", "spurious"].map(Line::from));
@@ -154,8 +147,8 @@ fn retransmits_handshake(entry: &&Entry) -> bool {
 }
 
 /// A line under a heading of its own, which always stands.
-fn headed(name: &'static str, heading: &'static str) -> Line {
-    Line { always: true, heading: Some(heading.into()), ..name.into() }
+fn headed(name: impl Into<Cow<'static, str>>, heading: &'static str) -> Line {
+    Line { always: true, heading: Some(heading.into()), ..Line::from(name) }
 }
 
 fn by_trigger() -> impl Iterator<Item = String> {
@@ -165,33 +158,36 @@ fn by_trigger() -> impl Iterator<Item = String> {
 }
 
 fn retransmissions() -> Vec<String> {
-    let mut names = vec!["retransmissions_total".to_owned()];
-    for trigger in Trigger::ALL {
-        names.push(format!("retransmissions_{}", trigger.name()));
-        if trigger == Trigger::Rto {
-            names.extend(State::ALL.map(|s| format!("recovery_timeouts_{}", s.name())));
+    const COUNTS: [&str; 10] = [
+        "failed_retransmissions",
+        "recoveries",
+        "ratios_fast_retransmits_per_recovery",
+        "dsacks",
+        "recoveries_with_dsack",
+        "ratios_dsacks_per_fast_retransmit_percent",
+        "ratios_dsacks_per_retransmission_percent",
+        "lost_retransmissions",
+        "ratios_lost_retransmissions_per_recovery_percent",
+        "ratios_lost_retransmissions_per_fast_retransmit_percent",
+    ];
+    const RATIOS: [&str; 5] = [
+        "ratios_retransmission_rate_percent",
+        "ratios_transmit_time_per_flow_ms",
+        "ratios_time_in_loss_recovery_percent",
+        "ratios_segments_sent_in_recovery_percent",
+        "ratios_slow_start_after_recovery_percent",
+    ];
+    let mut names = Vec::new();
+    for name in by_trigger() {
+        let is_rto = name == format!("retransmissions_{}", Trigger::Rto.name());
+        names.push(name);
+        if is_rto {
+            names.extend(State::ALL.map(|state| format!("recovery_timeouts_{}", state.name())));
         }
     }
-    names.push("recovery_failed_retransmissions".into());
-    names.push("recovery_recoveries".into());
-    names.push("recovery_ratios_fast_retransmits_per_recovery".into());
-    names.push("recovery_dsacks".into());
-    names.push("recovery_recoveries_with_dsack".into());
-    names.push("recovery_ratios_dsacks_per_fast_retransmit_percent".into());
-    names.push("recovery_ratios_dsacks_per_retransmission_percent".into());
-    names.push("recovery_lost_retransmissions".into());
-    names.push("recovery_ratios_lost_retransmissions_per_recovery_percent".into());
-    names.push("recovery_ratios_lost_retransmissions_per_fast_retransmit_percent".into());
-    names.extend(Proof::ALL.map(|proof| format!("recovery_undone_{}", proof.name())));
-    for ratio in [
-        "retransmission_rate_percent",
-        "transmit_time_per_flow_ms",
-        "time_in_loss_recovery_percent",
-        "segments_sent_in_recovery_percent",
-        "slow_start_after_recovery_percent",
-    ] {
-        names.push(format!("recovery_ratios_{ratio}"));
-    }
+    let undone = Proof::ALL.map(|proof| format!("undone_{}", proof.name()));
+    let undone = undone.iter().map(String::as_str);
+    names.extend(COUNTS.into_iter().chain(undone).chain(RATIOS).map(|name| format!("recovery_{name}")));
     names
 }
 

@@ -2,6 +2,8 @@
 
 use recoup_recovery::Ended;
 use recoup_recovery::Recovery;
+use recoup_support::merge::Merge;
+use recoup_support::merge_fields;
 use recoup_support::stats::{Durations, Integers};
 use recoup_units::Segments;
 
@@ -45,21 +47,16 @@ impl Recoveries {
         } += 1;
     }
 
-    /// Adds the recoveries of other flows.
-    pub fn merge(&mut self, other: &Self) {
-        self.pipe_above_ssthresh.merge(&other.pipe_above_ssthresh);
-        self.cwnd_above_ssthresh.merge(&other.cwnd_above_ssthresh);
-        self.cwnd_after.merge(&other.cwnd_after);
-        self.time.merge(&other.time);
-        self.time_until_open.merge(&other.time_until_open);
-        self.complete += other.complete;
-        self.undone += other.undone;
-        self.timed_out += other.timed_out;
-    }
-
     /// The number of recoveries.
     pub fn count(&self) -> u64 {
         self.time.count()
+    }
+}
+
+impl Merge for Recoveries {
+    fn merge(&mut self, other: &Self) {
+        merge_fields!(self, other: pipe_above_ssthresh, cwnd_above_ssthresh, cwnd_after, time, time_until_open);
+        merge_fields!(self, other: complete, undone, timed_out);
     }
 }
 

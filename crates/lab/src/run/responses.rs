@@ -1,5 +1,7 @@
 //! The TCP latency of many responses: Tables 9 and 11 of the 2011 paper.
 
+use recoup_support::merge::Merge;
+use recoup_support::merge_fields;
 use recoup_support::stats::Durations;
 use recoup_tcp::flow::Response;
 
@@ -33,13 +35,11 @@ impl ResponseTimes {
             }
         }
     }
+}
 
-    /// Adds the responses of other flows.
-    pub fn merge(&mut self, other: &Self) {
-        self.written += other.written;
-        self.all.merge(&other.all);
-        self.retransmitted.merge(&other.retransmitted);
-        self.lossy.merge(&other.lossy);
+impl Merge for ResponseTimes {
+    fn merge(&mut self, other: &Self) {
+        merge_fields!(self, other: written, all, retransmitted, lossy);
     }
 }
 

@@ -12,7 +12,7 @@ use toml::de::DeTable;
 pub(crate) struct ScenarioText {
     /// A built-in scenario's name, or a file's without its ending.
     pub name: String,
-    /// What errors call the file.
+    /// The file's name in errors.
     pub file: String,
     /// `None` for a built-in scenario and for standard input.
     pub path: Option<PathBuf>,
@@ -80,7 +80,7 @@ impl ScenarioText {
         1 + before.iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// What is wrong with a part of the text.
+    /// An error in a part of the text.
     pub fn wrong(&self, span: Range<usize>, why: impl Into<String>) -> ScenarioError {
         ScenarioError::Wrong { file: self.file.clone(), line: self.line_of(&span), why: why.into() }
     }

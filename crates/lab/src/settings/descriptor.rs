@@ -4,18 +4,49 @@
 use super::{Settings, faults, hosts, kernel, path, rto, slp, traffic};
 use std::path::Path;
 
-/// One setting: its key, what it means, and how its text is read and written.
+/// One setting: its key, its help, its parser and its formatter.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The key, in scenario files and after `--set`.
     pub key: &'static str,
-    /// What the setting means and which values it takes.
+    /// Its meaning and values.
     pub help: &'static str,
     /// Reads the value. File names are relative to the path.
     pub(super) set: fn(&mut Settings, &str, &Path) -> Result<(), String>,
     /// Writes the value as `set` reads it.
     pub(super) get: fn(&Settings) -> String,
 }
+
+/// A [`Setting`] of one field. Its values are words with a meaning each, or what `parse` reads and `format` writes.
+/// With `profile_or = parse` the field is an `Option` that is `None` for `profile`.
+macro_rules! setting {
+    ($key:literal, $help:literal, $($field:ident).+, profile_or = $parse:ident) => {
+        setting!($key, $help, $($field).+, |text| profile_or(text, $parse), |value| or_profile(*value, |value| value))
+    };
+    ($key:literal, $help:literal, $($field:ident).+, $parse:expr, |$value:ident| $text:expr) => {
+        Setting {
+            key: $key,
+            help: $help,
+            set: |settings, text, _| {
+                settings.$($field).+ = ($parse)(text)?;
+                Ok(())
+            },
+            get: |settings| {
+                let $value = &settings.$($field).+;
+                $text
+            },
+        }
+    };
+    ($key:literal, $help:literal, $($field:ident).+, $parse:expr, $format:expr) => {
+        setting!($key, $help, $($field).+, $parse, |value| $format(value))
+    };
+    ($key:literal, $help:literal, $($field:ident).+, $words:expr) => {
+        setting!($key, $help, $($field).+, |text| $crate::settings::value::parse_word(text, &$words), |value| {
+            $crate::settings::value::format_word(*value, &$words)
+        })
+    };
+}
+pub(super) use setting;
 
 /// Every setting, in the order of listings.
 pub fn all() -> impl Iterator<Item = &'static Setting> {

@@ -3,7 +3,7 @@
 use recoup_support::exchange::Exchange;
 use recoup_tcp::flow::{Script, When, Workload, Write};
 
-/// What the applications write. Neither closes.
+/// The writes of both applications. Neither closes.
 pub(super) fn workload(exchanges: &[Exchange]) -> Workload {
     let (mut client, mut server) = (Vec::new(), Vec::new());
     let [mut up, mut down] = [0_u64; 2];

@@ -1,39 +1,44 @@
-//! What the path does to packets: loss, reordering, duplicates and damage.
+//! Faults of the path: loss, reordering, duplicates and damage.
 
-use super::value::{BOTH, EachWay, optional, put};
-use super::{Reordering, Setting};
+use super::Reordering;
+use super::descriptor::{Setting, setting};
+use super::value::{BOTH, EachWay, optional};
 use recoup_path::{DropRules, DropRulesError, Probability, ProbabilityError};
 use recoup_support::quantity::{format_duration, parse_duration};
 use recoup_support::suggest::did_you_mean;
 
 pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
-        key: "drop",
-        help: "packets that are lost: none, or [up:|down:]KIND[@T],… as described below: tail:1",
-        set: |s, text, _| put(&mut s.drop, parse_drop(text)),
-        get: |s| match s.drop.0.is_empty() {
+    setting!(
+        "drop",
+        "packets that are lost: none, or [up:|down:]KIND[@T],… as described below: tail:1",
+        drop,
+        parse_drop,
+        |drop| match drop.0.is_empty() {
             true => "none".into(),
-            false => s.drop.to_string(),
-        },
-    },
-    Setting {
-        key: "reorder",
-        help: "probability that a packet is held back, and for how long: none, P:EXTRA as in 1%:20ms; or up:…,down:…",
-        set: |s, text, _| put(&mut s.reorder, parse_reorderings(text)),
-        get: |s| s.reorder.format(|r| format_reordering(r.as_ref())),
-    },
-    Setting {
-        key: "duplicate",
-        help: "probability that the path duplicates a packet: 0, 0.01 or 1%; or up:…,down:…",
-        set: |s, text, _| put(&mut s.duplicate, parse_probabilities(text)),
-        get: |s| s.duplicate.format(Probability::to_string),
-    },
-    Setting {
-        key: "corrupt",
-        help: "probability that the path damages a packet: 0, 0.01 or 1%; or up:…,down:…",
-        set: |s, text, _| put(&mut s.corrupt, parse_probabilities(text)),
-        get: |s| s.corrupt.format(Probability::to_string),
-    },
+            false => drop.to_string(),
+        }
+    ),
+    setting!(
+        "reorder",
+        "probability that a packet is held back, and for how long: none, P:EXTRA as in 1%:20ms; or up:…,down:…",
+        reorder,
+        parse_reorderings,
+        |reorder| reorder.format(|r| format_reordering(r.as_ref()))
+    ),
+    setting!(
+        "duplicate",
+        "probability that the path duplicates a packet: 0, 0.01 or 1%; or up:…,down:…",
+        duplicate,
+        parse_probabilities,
+        |duplicate| duplicate.format(Probability::to_string)
+    ),
+    setting!(
+        "corrupt",
+        "probability that the path damages a packet: 0, 0.01 or 1%; or up:…,down:…",
+        corrupt,
+        parse_probabilities,
+        |corrupt| corrupt.format(Probability::to_string)
+    ),
 ];
 
 fn parse_drop(text: &str) -> Result<DropRules, String> {

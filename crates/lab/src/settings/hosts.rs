@@ -1,7 +1,7 @@
 //! The hosts: acknowledgments, timers, congestion control, windows, closing and PSH.
 
-use super::Setting;
-use super::value::{PROFILE, format_word, or_profile, parse_number, parse_word, put};
+use super::descriptor::{Setting, setting};
+use super::value::{PROFILE, or_profile, parse_number, parse_word};
 use recoup_recovery::congestion::Algorithm;
 use recoup_sim::TimerModel;
 use recoup_support::quantity::{format_duration, parse_duration};
@@ -11,60 +11,57 @@ use recoup_units::{Segments, parse_bytes};
 use std::time::Duration;
 
 pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
-        key: "ack",
-        help: "when receivers acknowledge: quick (each segment), delayed[:200ms] (every second segment), linux[:16] (each of the first 16 segments, then delayed by 40 ms)",
-        set: |s, text, _| put(&mut s.ack, parse_ack(text)),
-        get: |s| format_ack(s.ack),
-    },
-    Setting {
-        key: "timers",
-        help: "how hosts round the sender's timers: exact, granularity:10ms, linux-wheel:HZ",
-        set: |s, text, _| put(&mut s.timers, parse_timers(text)),
-        get: |s| format_timers(s.timers),
-    },
-    Setting {
-        key: "cc",
-        help: "congestion control: profile (as the profile has it), cubic, reno, bbr1",
-        set: |s, text, _| put(&mut s.cc, parse_cc(text)),
-        get: |s| or_profile(s.cc, |cc| cc.name().into()),
-    },
-    Setting {
-        key: "ecn",
-        help: "both hosts negotiate explicit congestion notification, for queues that mark packets: off, on",
-        set: |s, text, _| put(&mut s.ecn, parse_word(text, &SWITCH)),
-        get: |s| format_word(s.ecn, &SWITCH),
-    },
-    Setting {
-        key: "initial_window",
-        help: "initial congestion window, in segments: profile, 10",
-        set: |s, text, _| put(&mut s.initial_window, parse_initial_window(text)),
-        get: |s| or_profile(s.initial_window, |window| window.to_string()),
-    },
-    Setting {
-        key: "close",
-        help: "each side closes once it has written everything: false, true",
-        set: |s, text, _| put(&mut s.close, parse_word(text, &TRUTH)),
-        get: |s| s.close.to_string(),
-    },
-    Setting {
-        key: "user_timeout",
-        help: "a connection without progress for this long is given up: profile, 300s",
-        set: |s, text, _| put(&mut s.user_timeout, parse_user_timeout(text)),
-        get: |s| or_profile(s.user_timeout, format_duration),
-    },
-    Setting {
-        key: "receive_buffer",
-        help: "bytes a receiver buffers: 67108864, 64MiB",
-        set: |s, text, _| put(&mut s.receive_buffer, parse_receive_buffer(text)),
-        get: |s| s.receive_buffer.to_string(),
-    },
-    Setting {
-        key: "psh",
-        help: "segments that carry PSH: write (the last of each write), burst (the last of each burst of several segments, too; newer Linux)",
-        set: |s, text, _| put(&mut s.push, parse_word(text, &PUSHES)),
-        get: |s| format_word(s.push, &PUSHES),
-    },
+    setting!(
+        "ack",
+        "when receivers acknowledge: quick (each segment), delayed[:200ms] (every second segment), linux[:16] (each of the first 16 segments, then delayed by 40 ms)",
+        ack,
+        parse_ack,
+        format_ack
+    ),
+    setting!(
+        "timers",
+        "how hosts round the sender's timers: exact, granularity:10ms, linux-wheel:HZ",
+        timers,
+        parse_timers,
+        format_timers
+    ),
+    setting!("cc", "congestion control: profile (as the profile has it), cubic, reno, bbr1", cc, parse_cc, |cc| {
+        or_profile(*cc, Algorithm::name)
+    }),
+    setting!(
+        "ecn",
+        "both hosts negotiate explicit congestion notification, for queues that mark packets: off, on",
+        ecn,
+        SWITCH
+    ),
+    setting!(
+        "initial_window",
+        "initial congestion window, in segments: profile, 10",
+        initial_window,
+        parse_initial_window,
+        |window| or_profile(*window, |window| window)
+    ),
+    setting!("close", "each side closes once it has written everything: false, true", close, TRUTH),
+    setting!(
+        "user_timeout",
+        "a connection without progress for this long is given up: profile, 300s",
+        user_timeout,
+        parse_user_timeout,
+        |timeout| or_profile(*timeout, format_duration)
+    ),
+    setting!(
+        "receive_buffer",
+        "bytes a receiver buffers: 67108864, 64MiB",
+        receive_buffer,
+        parse_receive_buffer,
+        ToString::to_string
+    ),
+    setting!(
+        "psh",
+        "segments that carry PSH: write (the last of each write), burst (the last of each burst of several segments, too; newer Linux)",
+        push,
+        PUSHES
+    ),
 ];
 
 const SWITCH: [(&str, bool); 2] = [("off", false), ("on", true)];
@@ -100,8 +97,8 @@ fn parse_ack(text: &str) -> Result<AckPolicy, String> {
     }
 }
 
-fn format_ack(ack: AckPolicy) -> String {
-    match ack {
+fn format_ack(ack: &AckPolicy) -> String {
+    match *ack {
         AckPolicy::Quick => "quick".into(),
         AckPolicy::Delayed(delay) => format!("delayed:{}", format_duration(delay)),
         AckPolicy::Linux { quick: AckPolicy::LINUX_QUICK } => "linux".into(),
@@ -128,8 +125,8 @@ fn parse_timers(text: &str) -> Result<TimerModel, String> {
     }
 }
 
-fn format_timers(timers: TimerModel) -> String {
-    match timers {
+fn format_timers(timers: &TimerModel) -> String {
+    match *timers {
         TimerModel::Exact => "exact".into(),
         TimerModel::Granularity(g) => format!("granularity:{}", format_duration(g)),
         TimerModel::LinuxWheel { hz } => format!("linux-wheel:{hz}"),

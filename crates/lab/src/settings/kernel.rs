@@ -1,9 +1,8 @@
 //! The kernel's TCP, where it is at an end of the path: congestion control and parts of loss recovery.
 
-use super::Setting;
-use super::value::{format_word, parse_word, put};
+use super::descriptor::{Setting, setting};
 
-/// What a user sets for the kernel's TCP. Everything that is `None` stays as the kernel has it.
+/// Settings of the kernel's TCP. Everything that is `None` stays as the kernel has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelSettings {
     /// The congestion control of its sockets by the kernel's own name, if it differs from `cc`.
@@ -23,48 +22,49 @@ pub struct KernelSettings {
 }
 
 pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
-        key: "kernel.cc",
-        help: "congestion control of the kernel's sockets (--on kernel): default (cc, or cubic), or the name of a module this kernel has: bbr",
-        set: |s, text, _| put(&mut s.kernel.cc, parse_module(text)),
-        get: |s| s.kernel.cc.clone().unwrap_or_else(|| "default".into()),
-    },
-    Setting {
-        key: "kernel.tlp",
-        help: "tail loss probes of the kernel as sender or receiver (--on kernel): default, on, off",
-        set: |s, text, _| put(&mut s.kernel.tlp, parse_word(text, &SWITCH)),
-        get: |s| format_word(s.kernel.tlp, &SWITCH),
-    },
-    Setting {
-        key: "kernel.rack",
-        help: "RACK of the kernel as sender or receiver (--on kernel): default, on, off",
-        set: |s, text, _| put(&mut s.kernel.rack, parse_word(text, &SWITCH)),
-        get: |s| format_word(s.kernel.rack, &SWITCH),
-    },
-    Setting {
-        key: "kernel.sack",
-        help: "SACK of the kernel as sender or receiver (--on kernel): default, on, off",
-        set: |s, text, _| put(&mut s.kernel.sack, parse_word(text, &SWITCH)),
-        get: |s| format_word(s.kernel.sack, &SWITCH),
-    },
-    Setting {
-        key: "kernel.dsack",
-        help: "reports of duplicates by the kernel as sender or receiver (--on kernel): default, on, off",
-        set: |s, text, _| put(&mut s.kernel.dsack, parse_word(text, &SWITCH)),
-        get: |s| format_word(s.kernel.dsack, &SWITCH),
-    },
-    Setting {
-        key: "kernel.timestamps",
-        help: "timestamps of the kernel as sender or receiver (--on kernel): default, on, off",
-        set: |s, text, _| put(&mut s.kernel.timestamps, parse_word(text, &SWITCH)),
-        get: |s| format_word(s.kernel.timestamps, &SWITCH),
-    },
-    Setting {
-        key: "kernel.frto",
-        help: "F-RTO of the kernel as sender or receiver (--on kernel): default, on, off",
-        set: |s, text, _| put(&mut s.kernel.frto, parse_word(text, &SWITCH)),
-        get: |s| format_word(s.kernel.frto, &SWITCH),
-    },
+    setting!(
+        "kernel.cc",
+        "congestion control of the kernel's sockets (--on kernel): default (cc, or cubic), or the name of a module this kernel has: bbr",
+        kernel.cc,
+        parse_module,
+        |cc| cc.clone().unwrap_or_else(|| "default".into())
+    ),
+    setting!(
+        "kernel.tlp",
+        "tail loss probes of the kernel as sender or receiver (--on kernel): default, on, off",
+        kernel.tlp,
+        SWITCH
+    ),
+    setting!(
+        "kernel.rack",
+        "RACK of the kernel as sender or receiver (--on kernel): default, on, off",
+        kernel.rack,
+        SWITCH
+    ),
+    setting!(
+        "kernel.sack",
+        "SACK of the kernel as sender or receiver (--on kernel): default, on, off",
+        kernel.sack,
+        SWITCH
+    ),
+    setting!(
+        "kernel.dsack",
+        "reports of duplicates by the kernel as sender or receiver (--on kernel): default, on, off",
+        kernel.dsack,
+        SWITCH
+    ),
+    setting!(
+        "kernel.timestamps",
+        "timestamps of the kernel as sender or receiver (--on kernel): default, on, off",
+        kernel.timestamps,
+        SWITCH
+    ),
+    setting!(
+        "kernel.frto",
+        "F-RTO of the kernel as sender or receiver (--on kernel): default, on, off",
+        kernel.frto,
+        SWITCH
+    ),
 ];
 
 /// A part of the kernel's TCP is left as it is, or switched on or off.

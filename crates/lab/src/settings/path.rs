@@ -1,7 +1,8 @@
 //! The path: delay, rate, queue and recorded links.
 
+use super::descriptor::{Setting, setting};
 use super::value::{BOTH, DOWN, EachWay, optional, put};
-use super::{Link, Setting, SourceFile};
+use super::{Link, SourceFile};
 use recoup_path::{LinkTrace, Queue, QueueError};
 use recoup_support::input;
 use recoup_support::quantity::{format_duration, parse_duration, parse_rate};
@@ -9,24 +10,18 @@ use recoup_units::BitRate;
 use std::path::Path;
 
 pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
-        key: "rtt",
-        help: "round-trip propagation delay, half of it each way: 80ms",
-        set: |s, text, _| put(&mut s.rtt, parse_duration(text)),
-        get: |s| format_duration(s.rtt),
-    },
-    Setting {
-        key: "rate",
-        help: "link rate: none, 10Mbit, or up:1Mbit,down:10Mbit",
-        set: |s, text, _| put(&mut s.rate, parse_rates(text)),
-        get: |s| s.rate.format(|rate| rate.map_or("none".into(), |rate| rate.to_string())),
-    },
-    Setting {
-        key: "queue",
-        help: "queue in front of a rate or link: none, 100 (packets), 64kB (64,000 bytes) or 64KiB; in front of a rate also codel or red:5-15 (packets on average); or up:…,down:…",
-        set: |s, text, _| put(&mut s.queue, parse_queues(text)),
-        get: |s| s.queue.format(Queue::to_string),
-    },
+    setting!("rtt", "round-trip propagation delay, half of it each way: 80ms", rtt, parse_duration, |rtt| {
+        format_duration(*rtt)
+    }),
+    setting!("rate", "link rate: none, 10Mbit, or up:1Mbit,down:10Mbit", rate, parse_rates, |rate| rate
+        .format(|rate| rate.map_or("none".into(), |rate| rate.to_string()))),
+    setting!(
+        "queue",
+        "queue in front of a rate or link: none, 100 (packets), 64kB (64,000 bytes) or 64KiB; in front of a rate also codel or red:5-15 (packets on average); or up:…,down:…",
+        queue,
+        parse_queues,
+        |queue| queue.format(Queue::to_string)
+    ),
     Setting {
         key: "link",
         help: "recorded link (mahimahi format, at most 64 MiB) in place of a rate: none, FILE (down), or up:FILE,down:FILE",

@@ -3,56 +3,58 @@
 //!
 //! A setting holds for every profile of the scenario, and for both hosts.
 
-use super::value::{PROFILE, format_word, or_profile, parse_word, put};
-use super::{Setting, Settings};
+use super::Settings;
+use super::descriptor::{Setting, setting};
+use super::value::{PROFILE, or_profile};
 use recoup_recovery::parameters::MinimumOf;
 use recoup_support::quantity::format_duration;
 use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
 use recoup_support::suggest::did_you_mean;
 
 pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
-        key: "rto.k",
-        help: "k, the factor of RTTVAR in the RTO, from 0 to 1000: profile, 2, 1.5",
-        set: |s, text, _| put(&mut s.parameters.rttvar_factor, profile_or(text, parse_multiple)),
-        get: |s| or_profile(s.parameters.rttvar_factor, |k| k.to_string()),
-    },
-    Setting {
-        key: "rto.m",
-        help: "m, the factor of SRTT in the RTO, from 0 to 1000: profile, 1, 1.25",
-        set: |s, text, _| put(&mut s.parameters.srtt_factor, profile_or(text, parse_multiple)),
-        get: |s| or_profile(s.parameters.srtt_factor, |m| m.to_string()),
-    },
-    Setting {
-        key: "rto.a",
-        help: "a, the weight of an RTT sample in RTTVAR, above 0, at most 1: profile, 1/4, 0.25",
-        set: |s, text, _| put(&mut s.parameters.rttvar_weight, profile_or(text, parse_weight)),
-        get: |s| or_profile(s.parameters.rttvar_weight, |a| a.to_string()),
-    },
-    Setting {
-        key: "rto.b",
-        help: "b, the weight of an RTT sample in SRTT, above 0, at most 1: profile, 1/8, 0.125",
-        set: |s, text, _| put(&mut s.parameters.srtt_weight, profile_or(text, parse_weight)),
-        get: |s| or_profile(s.parameters.srtt_weight, |b| b.to_string()),
-    },
-    Setting {
-        key: "rto.min",
-        help: "minimum RTO, at most 60s: profile, 200ms",
-        set: |s, text, _| put(&mut s.parameters.min_rto, profile_or(text, parse_minimum)),
-        get: |s| or_profile(s.parameters.min_rto, format_duration),
-    },
-    Setting {
-        key: "rto.min_of",
-        help: "what rto.min is a minimum of: rto, rttvar (the term 4·RTTVAR with Linux's estimator, as in its kernel; otherwise the RTO)",
-        set: |s, text, _| put(&mut s.parameters.minimum_of, parse_word(text, &MINIMA)),
-        get: |s| format_word(s.parameters.minimum_of, &MINIMA),
-    },
-    Setting {
-        key: "dupthresh",
-        help: "duplicate ACKs, or segments SACKed above, that mean a loss; reordering still raises it where the profile has that: profile, 3",
-        set: |s, text, _| put(&mut s.parameters.dupthresh, profile_or(text, parse_threshold)),
-        get: |s| or_profile(s.parameters.dupthresh, |segments| segments.to_string()),
-    },
+    setting!(
+        "rto.k",
+        "k, the factor of RTTVAR in the RTO, from 0 to 1000: profile, 2, 1.5",
+        parameters.rttvar_factor,
+        profile_or = parse_multiple
+    ),
+    setting!(
+        "rto.m",
+        "m, the factor of SRTT in the RTO, from 0 to 1000: profile, 1, 1.25",
+        parameters.srtt_factor,
+        profile_or = parse_multiple
+    ),
+    setting!(
+        "rto.a",
+        "a, the weight of an RTT sample in RTTVAR, above 0, at most 1: profile, 1/4, 0.25",
+        parameters.rttvar_weight,
+        profile_or = parse_weight
+    ),
+    setting!(
+        "rto.b",
+        "b, the weight of an RTT sample in SRTT, above 0, at most 1: profile, 1/8, 0.125",
+        parameters.srtt_weight,
+        profile_or = parse_weight
+    ),
+    setting!(
+        "rto.min",
+        "minimum RTO, at most 60s: profile, 200ms",
+        parameters.min_rto,
+        |text| profile_or(text, parse_minimum),
+        |min| or_profile(*min, format_duration)
+    ),
+    setting!(
+        "rto.min_of",
+        "what rto.min is a minimum of: rto, rttvar (the term 4·RTTVAR with Linux's estimator, as in its kernel; otherwise the RTO)",
+        parameters.minimum_of,
+        MINIMA
+    ),
+    setting!(
+        "dupthresh",
+        "duplicate ACKs, or segments SACKed above, that mean a loss; reordering still raises it where the profile has that: profile, 3",
+        parameters.dupthresh,
+        profile_or = parse_threshold
+    ),
 ];
 
 const MINIMA: [(&str, MinimumOf); 2] =

@@ -1,7 +1,8 @@
 //! Selective loss prevention: loss rate, likelihoods of timeouts, bandwidth and gap.
 
-use super::value::{parse_word, put};
-use super::{Setting, Settings, SourceFile};
+use super::descriptor::{Setting, setting};
+use super::value::parse_word;
+use super::{Settings, SourceFile};
 use recoup_recovery::slp::{Kind, Likelihoods, LossRate};
 use recoup_support::input;
 use recoup_support::quantity::parse_rate;
@@ -11,12 +12,13 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
-        key: "slp.p",
-        help: "+slp: probability that a packet is lost, from 0 to 1: 0.02 or 2%; learned (from the connection)",
-        set: |s, text, _| put(&mut s.slp.loss, parse_loss_rate(text)),
-        get: |s| s.slp.loss.to_string(),
-    },
+    setting!(
+        "slp.p",
+        "+slp: probability that a packet is lost, from 0 to 1: 0.02 or 2%; learned (from the connection)",
+        slp.loss,
+        parse_loss_rate,
+        ToString::to_string
+    ),
     Setting {
         key: "slp.q",
         help: "+slp: probability that the loss of a packet of a kind causes a timeout: paper (syn 1 and psh 0.1; also syn_ack 1, which is our extension), KIND:Q,… as in tail:1,psh:0.1, or a CSV file of lines kind,q (at most 1 MiB); the kinds are syn, syn_ack, fin, psh, tail, first and other; a kind left out has 0",
@@ -26,18 +28,20 @@ pub(super) const SETTINGS: &[Setting] = &[
             None => format_likelihoods(&s.slp.likelihoods),
         },
     },
-    Setting {
-        key: "slp.bw",
-        help: "+slp: bandwidth that is assumed until the connection has measured its delivery rate: 10Mbit",
-        set: |s, text, _| put(&mut s.slp.bandwidth, parse_rate(text)),
-        get: |s| s.slp.bandwidth.to_string(),
-    },
-    Setting {
-        key: "slp.gap",
-        help: "+slp: gap between original and copy, as a share of SRTT from 0 to 1 (5 ms before the first RTT sample): 0.125",
-        set: |s, text, _| put(&mut s.slp.gap, parse_share(text)),
-        get: |s| s.slp.gap.to_string(),
-    },
+    setting!(
+        "slp.bw",
+        "+slp: bandwidth that is assumed until the connection has measured its delivery rate: 10Mbit",
+        slp.bandwidth,
+        parse_rate,
+        ToString::to_string
+    ),
+    setting!(
+        "slp.gap",
+        "+slp: gap between original and copy, as a share of SRTT from 0 to 1 (5 ms before the first RTT sample): 0.125",
+        slp.gap,
+        parse_share,
+        ToString::to_string
+    ),
 ];
 
 /// The longest file of likelihoods that is read, in bytes.
@@ -95,7 +99,7 @@ fn read_likelihoods(text: &str, base: &Path) -> Result<(Option<SourceFile>, Like
     Ok((Some(SourceFile { name, path }), likelihoods))
 }
 
-/// What is wrong with a text that has no likelihood in it and names no file that can be read (`e`).
+/// The error for a text without a likelihood that names no readable file (`e`).
 fn no_likelihoods(text: &str, path: &Path, e: &std::io::Error) -> String {
     const PAIRS: &str = "expected KIND:Q, as in tail:1";
     let word = text.split(['=', ',', ';']).next().unwrap_or_default();
@@ -129,12 +133,12 @@ pub(super) fn format_likelihoods(likelihoods: &Likelihoods) -> String {
 
 /// Likelihoods being read.
 #[derive(Default)]
-struct Given {
+struct LikelihoodReader {
     likelihoods: Likelihoods,
     kinds: Vec<Kind>,
 }
 
-impl Given {
+impl LikelihoodReader {
     fn add(&mut self, kind: &str, q: &str) -> Result<(), String> {
         let kind = parse_word(kind, &Kind::ALL.map(|kind| (kind.name(), kind)))?;
         let q = parse_share(q)?;
@@ -149,7 +153,7 @@ impl Given {
 
 /// Reads `KIND:Q,…`.
 fn parse_pairs(text: &str) -> Result<Likelihoods, String> {
-    let mut given = Given::default();
+    let mut given = LikelihoodReader::default();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let pair = part.split_once(':').filter(|(_, q)| !q.contains(':'));
         let (kind, q) = pair.ok_or_else(|| format!("`{text}`: expected KIND:Q,…, as in tail:1,psh:0.1"))?;
@@ -161,7 +165,7 @@ fn parse_pairs(text: &str) -> Result<Likelihoods, String> {
 /// The first wrong line with what is wrong, or the likelihoods.
 fn parse_likelihoods(text: &str) -> Result<Likelihoods, (usize, String)> {
     const EXPECTED: &str = "expected a line kind,q, such as tail,0.5";
-    let mut given = Given::default();
+    let mut given = LikelihoodReader::default();
     for (i, line) in text.lines().enumerate() {
         let at = |why| (i + 1, why);
         let Some((kind, q)) = kind_and_q(line).map_err(|()| at(format!("`{line}`: {EXPECTED}")))? else {

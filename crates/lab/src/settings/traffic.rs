@@ -1,7 +1,7 @@
-//! The traffic: what client and server write, in segments of which size.
+//! The traffic: the writes of client and server, and the size of their segments.
 
-use super::Setting;
-use super::value::{parse_number, put};
+use super::descriptor::{Setting, setting};
+use super::value::parse_number;
 use recoup_support::exchange;
 use recoup_support::quantity::{format_duration, parse_duration};
 use recoup_support::quantity::{parse_size, parse_size_or_zero};
@@ -9,39 +9,38 @@ use recoup_tcp::flow::TimedWrite;
 use recoup_units::format_bytes;
 
 pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
-        key: "request",
-        help: "bytes the client writes once connected; the server writes nothing before it has them all: 0, 300B",
-        set: |s, text, _| put(&mut s.request, parse_size_or_zero(text)),
-        get: |s| match s.request {
+    setting!(
+        "request",
+        "bytes the client writes once connected; the server writes nothing before it has them all: 0, 300B",
+        request,
+        parse_size_or_zero,
+        |request| match *request {
             0 => "0".into(),
             bytes => format_bytes(bytes),
-        },
-    },
-    Setting {
-        key: "segments",
-        help: "full segments the server sends: 10",
-        set: |s, text, _| put(&mut s.segments, parse_number(text, 1, 1_000_000_000)),
-        get: |s| s.segments.to_string(),
-    },
-    Setting {
-        key: "writes",
-        help: "what the server writes in place of segments, and how long after accepting (or after the whole request): none, 20kB@0,10kB@500ms (1 kB is 1000 bytes, 1 KiB is 1024)",
-        set: |s, text, _| put(&mut s.writes, parse_writes(text)),
-        get: |s| format_writes(&s.writes),
-    },
-    Setting {
-        key: "exchanges",
-        help: "what client and server write in place of request, segments and writes: none, or a list of REQUEST>RESPONSE with the client's think times in between; a time in the middle is the server's: 300B>20kB,1.2s,300B>30ms>5kB",
-        set: |s, text, _| put(&mut s.exchanges, exchange::parse(text)),
-        get: |s| exchange::format(&s.exchanges),
-    },
-    Setting {
-        key: "mss",
-        help: "payload bytes of a full segment: 1448",
-        set: |s, text, _| put(&mut s.mss, parse_mss(text)),
-        get: |s| s.mss.to_string(),
-    },
+        }
+    ),
+    setting!(
+        "segments",
+        "full segments the server sends: 10",
+        segments,
+        |text| parse_number(text, 1, 1_000_000_000),
+        ToString::to_string
+    ),
+    setting!(
+        "writes",
+        "what the server writes in place of segments, and how long after accepting (or after the whole request): none, 20kB@0,10kB@500ms (1 kB is 1000 bytes, 1 KiB is 1024)",
+        writes,
+        parse_writes,
+        format_writes
+    ),
+    setting!(
+        "exchanges",
+        "what client and server write in place of request, segments and writes: none, or a list of REQUEST>RESPONSE with the client's think times in between; a time in the middle is the server's: 300B>20kB,1.2s,300B>30ms>5kB",
+        exchanges,
+        exchange::parse,
+        exchange::format
+    ),
+    setting!("mss", "payload bytes of a full segment: 1448", mss, parse_mss, ToString::to_string),
 ];
 
 fn parse_mss(text: &str) -> Result<u16, String> {

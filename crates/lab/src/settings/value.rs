@@ -69,7 +69,7 @@ pub(super) const BOTH: [Direction; 2] = [Direction::Up, Direction::Down];
 pub(super) const DOWN: [Direction; 1] = [Direction::Down];
 
 /// Puts a value that could be read into its field; leaves the field alone otherwise.
-pub(super) fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
+pub(crate) fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
     *field = value?;
     Ok(())
 }
@@ -87,8 +87,8 @@ pub(super) fn optional<T>(
 pub(super) const PROFILE: &str = "profile";
 
 /// `profile`, or the value as `format` writes it.
-pub(super) fn or_profile<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> String {
-    value.map_or_else(|| PROFILE.into(), format)
+pub(super) fn or_profile<T, F: ToString>(value: Option<T>, format: impl FnOnce(T) -> F) -> String {
+    value.map_or_else(|| PROFILE.into(), |value| format(value).to_string())
 }
 
 pub(super) fn parse_number(text: &str, least: u64, most: u64) -> Result<u64, String> {

@@ -21,7 +21,6 @@ pub const WORLD_SCHEMA: Schema = Schema { name: "recoup.world_sweep", version: 1
 /// The results of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepReport {
-    schema: Schema,
     scenario: String,
     seed: u64,
     keys: Vec<String>,
@@ -68,17 +67,8 @@ impl SweepReport {
                 of: entry.clone().without_distributions(),
             }));
         }
-        let keys: Vec<&str> = sweep.keys().collect();
-        Ok(Self {
-            schema: PAIR_SCHEMA,
-            scenario: base.name.clone(),
-            seed: base.seed,
-            heading: report::heading(base, &keys),
-            keys: keys.into_iter().map(String::from).collect(),
-            cells,
-            missing: missing(sweep, finished.iter().map(|(cell, _)| cell)),
-            rows: Rows::Pair(rows),
-        })
+        let heading = report::heading(base, &sweep.keys().collect::<Vec<_>>());
+        Ok(Self::new(sweep, (&base.name, base.seed), heading, cells, Rows::Pair(rows)))
     }
 
     /// The report of these finished cells of a sweep over a world.
@@ -109,17 +99,23 @@ impl SweepReport {
                 }));
             }
         }
-        let keys: Vec<&str> = sweep.keys().collect();
-        Ok(Self {
-            schema: WORLD_SCHEMA,
-            scenario: base.name.clone(),
-            seed: base.seed,
-            heading: world_report::heading(base, &keys),
-            keys: keys.into_iter().map(String::from).collect(),
-            cells,
-            missing: missing(sweep, finished.iter().map(|(cell, _)| cell)),
-            rows: Rows::World(workloads, links),
-        })
+        let heading = world_report::heading(base, &sweep.keys().collect::<Vec<_>>());
+        Ok(Self::new(sweep, (&base.name, base.seed), heading, cells, Rows::World(workloads, links)))
+    }
+
+    /// `cells` are the finished ones in JSON.
+    fn new(sweep: &Sweep, (name, seed): (&str, u64), heading: String, cells: Vec<(usize, Value)>, rows: Rows) -> Self {
+        let mut missing = sweep.cells();
+        missing.retain(|cell| !cells.iter().any(|(number, _)| *number == cell.number));
+        Self {
+            scenario: name.into(),
+            seed,
+            keys: sweep.keys().map(String::from).collect(),
+            heading,
+            cells: cells.into_iter().map(|(_, cell)| cell).collect(),
+            missing,
+            rows,
+        }
     }
 
     /// The cells that were not finished.
@@ -130,14 +126,18 @@ impl SweepReport {
     /// As JSON, indented, with a final newline.
     pub fn to_json(&self) -> String {
         let missing: Vec<Value> = self.missing.iter().map(swept).collect();
-        let text = self.schema.to_text(&json!({
+        let body = json!({
             "scenario": self.scenario,
             "seed": self.seed,
             "keys": self.keys,
             "cells": self.cells,
             "missing": missing,
-        }));
-        text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
+        });
+        let schema = match self.rows {
+            Rows::Pair(_) => PAIR_SCHEMA,
+            Rows::World(..) => WORLD_SCHEMA,
+        };
+        report::document(schema, &body)
     }
 
     /// As CSV, one line per cell and profile, in a world per cell, profile and workload. The columns are those of a
@@ -202,19 +202,13 @@ impl SweepReport {
 
     /// The columns of a part with those of its cell.
     fn columns<T: 'static>(&self, of_part: Columns<T>, settings: impl Iterator<Item = String>) -> Columns<Row<T>> {
-        let (scenario, seed) = (self.scenario.clone(), self.seed);
-        let mut columns = Columns::<Row<T>>::new()
-            .integer(("cell", "", "the cell of the sweep, from 0"), |row| Some(row.cell.number as u64))
-            .text(("scenario", "", "the scenario"), move |_| Some(scenario.clone().into()))
-            .integer(("seed", "", "the seed that repeats the run"), move |_| Some(seed))
-            .all_of(of_part, |row| Some(&row.of));
+        let cell = Columns::<Row<T>>::new().column("cell", "", "the cell of the sweep, from 0", |row| row.cell.number);
+        let mut columns = report::with_scenario(cell, &self.scenario, self.seed).all_of(of_part, |row| Some(&row.of));
         for key in settings {
-            let header = (format!("set_{key}"), "", "a setting of the scenario");
             let heading = key.clone();
             columns = columns
-                .text(header, move |row| {
-                    let value = row.settings.get(&key)?.as_str()?;
-                    Some(value.to_owned().into())
+                .column(format!("set_{key}"), "", "a setting of the scenario", move |row: &Row<T>| {
+                    Some(row.settings.get(&key)?.as_str()?.to_owned())
                 })
                 .heading(heading);
         }
@@ -252,19 +246,15 @@ fn costs<'a>(entries: impl Iterator<Item = &'a Entry> + Clone) -> Vec<&'static s
     names
 }
 
-fn missing<'a>(sweep: &Sweep, finished: impl Iterator<Item = &'a Cell>) -> Vec<Cell> {
-    let finished: Vec<usize> = finished.map(|cell| cell.number).collect();
-    let cells = sweep.cells().into_iter();
-    cells.filter(|cell| !finished.contains(&cell.number)).collect()
-}
-
-fn cell_to_json(cell: &Cell, settings: &Map<String, Value>, results: Value) -> Value {
-    json!({
+/// A cell with its number.
+fn cell_to_json(cell: &Cell, settings: &Map<String, Value>, results: Value) -> (usize, Value) {
+    let value = json!({
         "cell": cell.number,
         "swept": swept(cell),
         "settings": settings,
         "results": results,
-    })
+    });
+    (cell.number, value)
 }
 
 /// The keys of a cell with their values.

@@ -6,10 +6,10 @@ use recoup_recovery::Profile;
 use recoup_sim::FlowSpec;
 use recoup_sim::traffic::cvec::ConnectionVector;
 use recoup_sim::traffic::synth::Synth;
-use recoup_sim::traffic::{App, NewFlow, Repeated, Replay, ReplaySettings, Source, StartRule};
-use recoup_sim::world::{FlowEnd, LinkId, Route, RouteId, Topology, World};
+use recoup_sim::traffic::{App, Repeated, Replay, ReplaySettings, Source, StartRule};
+use recoup_sim::world::{LinkId, Route, RouteId, Topology, World};
 use recoup_support::suggest::did_you_mean;
-use recoup_units::{BitRate, Direction, Instant};
+use recoup_units::{BitRate, Direction};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,17 +21,16 @@ type Wrong = (String, String);
 const MOST_SYNTHETIC: f64 = 1e7;
 
 /// The links of a world, and the flows of each workload.
-#[derive(Debug)]
 pub(super) struct Built {
     pub topology: Topology,
     pub flows: Vec<Flows>,
 }
 
 /// The flows of a workload.
-#[derive(Debug)]
-pub(super) enum Flows {
-    Repeated(Box<Repeated>),
-    Replay(Box<Replay>),
+pub(super) struct Flows {
+    pub source: Box<dyn Source>,
+    /// The number of pairs of hosts that run one flow after another; else 1. Flow n is of the pair n modulo this number.
+    pub pairs: usize,
 }
 
 /// The number of a link in its topology.
@@ -82,7 +81,8 @@ impl WorldScenario {
             let seed = seed ^ number << 32;
             let Some(tmix) = &one.tmix else {
                 let route = topology.add_route(&up, &down);
-                return Ok(Flows::Repeated(Box::new(one.repeated(spec, route, seed))));
+                let repeated = one.repeated(spec, route, seed);
+                return Ok(Flows { pairs: repeated.pairs(), source: Box::new(repeated) });
             };
             let rtts = up.iter().map(|link| self.links[link.0 as usize / 2].settings.rtt);
             let settings =
@@ -90,8 +90,7 @@ impl WorldScenario {
             let vectors = tmix.vectors(seed, self.duration.div_f64(one.scale));
             let most = usize::try_from(one.flows.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
             let vectors = &vectors[..vectors.len().min(most)];
-            let replay = Replay::new(vectors, settings, &mut topology);
-            Ok(Flows::Replay(Box::new(replay)))
+            Ok(Flows { source: Box::new(Replay::new(vectors, settings, &mut topology)), pairs: 1 })
         });
         let flows = flows.collect::<Result<_, Wrong>>()?;
         Ok(Built { topology, flows })
@@ -204,54 +203,6 @@ impl Tmix {
                 let synth = Synth { seed, rate, duration };
                 synth.vectors().into()
             }
-        }
-    }
-}
-
-impl Flows {
-    /// The number of pairs of hosts that run one flow after another; else 1.
-    pub fn pairs(&self) -> usize {
-        match self {
-            Self::Repeated(repeated) => repeated.pairs(),
-            Self::Replay(_) => 1,
-        }
-    }
-
-    /// The pair that runs the flow with this number.
-    pub fn pair(&self, number: u64) -> usize {
-        match self {
-            Self::Repeated(repeated) => repeated.pair(number),
-            Self::Replay(_) => 0,
-        }
-    }
-}
-
-impl Source for Flows {
-    fn next_start(&self) -> Option<Instant> {
-        match self {
-            Self::Repeated(repeated) => repeated.next_start(),
-            Self::Replay(replay) => replay.next_start(),
-        }
-    }
-
-    fn start(&mut self, now: Instant) -> NewFlow<'_> {
-        match self {
-            Self::Repeated(repeated) => repeated.start(now),
-            Self::Replay(replay) => replay.start(now),
-        }
-    }
-
-    fn on_complete(&mut self, now: Instant, number: u64) {
-        match self {
-            Self::Repeated(repeated) => repeated.on_complete(now, number),
-            Self::Replay(replay) => replay.on_complete(now, number),
-        }
-    }
-
-    fn on_end(&mut self, now: Instant, number: u64, ended: &FlowEnd<'_>) {
-        match self {
-            Self::Repeated(repeated) => repeated.on_end(now, number, ended),
-            Self::Replay(replay) => replay.on_end(now, number, ended),
         }
     }
 }

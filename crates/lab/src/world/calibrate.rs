@@ -18,7 +18,7 @@ pub struct Target {
     pub direction: Direction,
     /// The share of its packets that its queue drops, from 0 to 1.
     pub loss: f64,
-    /// How far the share may be from it.
+    /// The largest deviation from it.
     pub tolerance: f64,
 }
 
@@ -29,7 +29,7 @@ pub struct Calibration {
     pub scale: f64,
     /// The share of the link's packets that its queue drops.
     pub loss: f64,
-    /// How many loads were tried.
+    /// The number of loads tried.
     pub tries: u32,
 }
 

@@ -1,6 +1,7 @@
-//! The keys of a world: what each sets, and its value as text.
+//! The keys of a world, and their values as text.
 
 use super::{Link, Tmix, Workload, WorldScenario};
+use crate::settings::value::put;
 use crate::settings::{self, Settings, SettingsError, SourceFile};
 use recoup_sim::traffic::cvec;
 use recoup_sim::traffic::synth::Synth;
@@ -21,38 +22,130 @@ const MOST: u64 = 1_000_000;
 /// The keys of a world.
 const WORLD_KEYS: [&str; 7] = ["about", "profiles", "seed", "runs", "duration", "links", "workloads"];
 
-/// The keys of a link: names, and what they mean.
-pub const LINK_KEYS: [(&str, &str); 9] = [
-    ("between", "the two nodes it connects: [\"left\", \"right\"]; up is from the first to the second"),
-    ("delay", "propagation delay one way: 20ms"),
-    ("rate", "as the setting rate"),
-    ("queue", "as the setting queue"),
-    ("link", "as the setting link, but for both directions unless it names one"),
-    ("drop", "as the setting drop, but for both directions unless it names one"),
-    ("reorder", "as the setting reorder"),
-    ("duplicate", "as the setting duplicate"),
-    ("corrupt", "as the setting corrupt"),
+/// A key of a link or of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<T: 'static> {
+    /// Its name.
+    pub name: &'static str,
+    /// Its meaning and values.
+    pub help: &'static str,
+    /// `None` for the setting of this name.
+    form: Option<(Set<T>, Get<T>)>,
+}
+
+/// Reads a value. File names are relative to the path.
+type Set<T> = fn(&mut T, &str, &Path) -> Result<(), String>;
+
+/// Writes the value as [`Set`] reads it, unless it is the default.
+type Get<T> = fn(&T) -> Option<String>;
+
+const fn key<T>(name: &'static str, help: &'static str, set: Set<T>, get: Get<T>) -> Key<T> {
+    Key { name, help, form: Some((set, get)) }
+}
+
+const fn of_link(name: &'static str, help: &'static str) -> Key<Link> {
+    Key { name, help, form: None }
+}
+
+/// The keys of a link.
+pub const LINK_KEYS: [Key<Link>; 9] = [
+    key(
+        "between",
+        "the two nodes it connects: [\"left\", \"right\"]; up is from the first to the second",
+        |link, text, _| put(&mut link.between, parse_nodes(text)),
+        |link| Some(link.between.join(",")),
+    ),
+    key(
+        "delay",
+        "propagation delay one way: 20ms",
+        |link, text, _| put(&mut link.settings.rtt, parse_duration(text).map(|delay| delay.saturating_mul(2))),
+        |link| Some(format_duration(link.settings.rtt / 2)),
+    ),
+    of_link("rate", "as the setting rate"),
+    of_link("queue", "as the setting queue"),
+    of_link("link", "as the setting link, but for both directions unless it names one"),
+    of_link("drop", "as the setting drop, but for both directions unless it names one"),
+    of_link("reorder", "as the setting reorder"),
+    of_link("duplicate", "as the setting duplicate"),
+    of_link("corrupt", "as the setting corrupt"),
 ];
 
-/// The keys of a workload that are not settings of hosts and traffic: names, and what they mean.
-pub const WORKLOAD_KEYS: [(&str, &str); 9] = [
-    ("client", "the node of the clients"),
-    ("server", "the node of the servers, which send the data"),
-    ("profile", "the hosts' profile; without it, the one that is compared"),
-    ("pairs", "pairs of hosts, each of which runs one flow after another: 100"),
-    ("think", "the mean pause of a pair before each flow, exponentially distributed: 70ms"),
-    ("every", "in place of pairs: the mean interval at which flows begin (Poisson): 50ms"),
-    ("flows", "how many flows begin at most: 1000"),
-    (
+fn set_of_link(link: &mut Link, key: &str, text: &str, base: &Path) -> Result<(), String> {
+    set_setting(&mut link.settings, key, text, base)?;
+    // A link has no direction in which the data flows, so what does not say its direction is for both.
+    if !text.contains("up:") && !text.contains("down:") {
+        let Settings { link, drop, .. } = &mut link.settings;
+        if key == "link" {
+            link.up.clone_from(&link.down);
+        }
+        if key == "drop" {
+            drop.apply_both_ways();
+        }
+    }
+    Ok(())
+}
+
+/// The keys of a workload that are not settings of hosts and traffic.
+pub const WORKLOAD_KEYS: [Key<Workload>; 9] = [
+    key(
+        "client",
+        "the node of the clients",
+        |one, text, _| put(&mut one.client, Ok(text.into())),
+        |one| Some(one.client.clone()),
+    ),
+    key(
+        "server",
+        "the node of the servers, which send the data",
+        |one, text, _| put(&mut one.server, Ok(text.into())),
+        |one| Some(one.server.clone()),
+    ),
+    key(
+        "profile",
+        "the hosts' profile; without it, the one that is compared",
+        |one, text, _| put(&mut one.profile, parse_profile(text).map(Some)),
+        |one| Some(one.profile.as_ref()?.name().into()),
+    ),
+    key(
+        "pairs",
+        "pairs of hosts, each of which runs one flow after another: 100",
+        |one, text, _| put(&mut one.pairs, number(text, 1, MOST).map(Some)),
+        |one| Some(one.pairs?.to_string()),
+    ),
+    key(
+        "think",
+        "the mean pause of a pair before each flow, exponentially distributed: 70ms",
+        |one, text, _| put(&mut one.think, parse_duration(text)),
+        |one| one.pairs.map(|_| format_duration(one.think)),
+    ),
+    key(
+        "every",
+        "in place of pairs: the mean interval at which flows begin (Poisson): 50ms",
+        |one, text, _| put(&mut one.every, parse_interval(text).map(Some)),
+        |one| one.every.map(format_duration),
+    ),
+    key(
+        "flows",
+        "how many flows begin at most: 1000",
+        |one, text, _| put(&mut one.flows, number(text, 1, u64::MAX).map(Some)),
+        |one| Some(one.flows?.to_string()),
+    ),
+    key(
         "tmix",
         "in place of pairs: connection vectors of Tmix to replay: a file, or synth:10 (a synthetic mix of ten connections a second)",
+        |one, text, base| put(&mut one.tmix, parse_tmix(text, base).map(Some)),
+        |one| Some(one.tmix.as_ref()?.to_string()),
     ),
-    ("scale", "what the start times of tmix are multiplied by: 0.5 doubles the load"),
+    key(
+        "scale",
+        "what the start times of tmix are multiplied by: 0.5 doubles the load",
+        |one, text, _| put(&mut one.scale, parse_scale(text)),
+        |one| (one.scale != 1.0).then(|| one.scale.to_string()),
+    ),
 ];
 
 /// Whether a setting is for links, and not for hosts.
 fn is_of_link(key: &str) -> bool {
-    key == "rtt" || LINK_KEYS.iter().any(|(name, _)| *name == key)
+    key == "rtt" || LINK_KEYS.iter().any(|of_link| of_link.name == key)
 }
 
 /// The settings that a workload can have.
@@ -78,9 +171,12 @@ pub(super) fn set(world: &mut WorldScenario, key: &str, text: &str, base: &Path,
             let Some((name, key)) = rest.split_once('.') else {
                 return Err(format!("`{first}`: expected [{first}.NAME] with its keys below"));
             };
-            match first {
-                "links" => set_link(named(&mut world.links, name, grows)?, key, text, base)?,
-                _ => set_workload(named(&mut world.workloads, name, grows)?, key, text, base)?,
+            if first == "links" {
+                let new = grows.then_some(Link::new as fn(&str) -> Link);
+                set_link(named(&mut world.links, ("link", name), |link| &link.name, new)?, key, text, base)?;
+            } else {
+                let new = grows.then_some(Workload::new as fn(&str) -> Workload);
+                set_workload(named(&mut world.workloads, ("workload", name), |one| &one.name, new)?, key, text, base)?;
             }
         }
         _ => {
@@ -92,118 +188,66 @@ pub(super) fn set(world: &mut WorldScenario, key: &str, text: &str, base: &Path,
     Ok(())
 }
 
-/// A link or a workload.
-trait Named {
-    const KIND: &'static str;
-
-    fn new(name: &str) -> Self;
-
-    fn name(&self) -> &str;
-}
-
-impl Named for Link {
-    const KIND: &'static str = "link";
-
-    fn new(name: &str) -> Self {
-        Self::new(name)
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-impl Named for Workload {
-    const KIND: &'static str = "workload";
-
-    fn new(name: &str) -> Self {
-        Self::new(name)
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-fn named<'a, T: Named>(all: &'a mut Vec<T>, name: &str, grows: bool) -> Result<&'a mut T, String> {
-    let at = match all.iter().position(|one| one.name() == name) {
-        Some(at) => at,
-        None if grows => {
-            all.push(T::new(name));
+/// The link or workload of this name. If there is none, `new` makes one.
+fn named<'a, T>(
+    all: &'a mut Vec<T>,
+    (kind, name): (&str, &str),
+    name_of: fn(&T) -> &str,
+    new: Option<fn(&str) -> T>,
+) -> Result<&'a mut T, String> {
+    let at = match (all.iter().position(|one| name_of(one) == name), new) {
+        (Some(at), _) => at,
+        (None, Some(new)) => {
+            all.push(new(name));
             all.len() - 1
         }
-        None => {
-            let near = did_you_mean(name, all.iter().map(T::name));
-            return Err(format!("no {} `{name}`{near}", T::KIND));
-        }
+        (None, None) => return Err(format!("no {kind} `{name}`{}", did_you_mean(name, all.iter().map(name_of)))),
     };
     Ok(&mut all[at])
 }
 
-fn set_link(link: &mut Link, key: &str, text: &str, base: &Path) -> Result<(), String> {
-    match key {
-        "between" => {
-            let nodes: Vec<&str> = text.split(',').map(str::trim).collect();
-            let [from, to] = nodes[..] else {
-                return Err(format!("`{text}`: expected two nodes, such as [\"left\", \"right\"]"));
-            };
-            if from == to || from.is_empty() || to.is_empty() {
-                return Err(format!("`{text}`: expected two nodes with different names"));
-            }
-            link.between = [from, to].map(Into::into);
-        }
-        "delay" => link.settings.rtt = parse_duration(text)?.saturating_mul(2),
-        key if LINK_KEYS.iter().any(|(name, _)| *name == key) => {
-            set_setting(&mut link.settings, key, text, base)?;
-            // A link has no direction in which the data flows, so what does not say its direction is for both.
-            if !text.contains("up:") && !text.contains("down:") {
-                let Settings { link, drop, .. } = &mut link.settings;
-                if key == "link" {
-                    link.up.clone_from(&link.down);
-                }
-                if key == "drop" {
-                    drop.apply_both_ways();
-                }
-            }
-        }
-        "rtt" => return Err("a link has `delay`, one way, in place of `rtt`".into()),
-        _ => return Err(unknown(key, "link", LINK_KEYS.map(|(name, _)| name).into())),
+fn set_link(link: &mut Link, name: &str, text: &str, base: &Path) -> Result<(), String> {
+    match LINK_KEYS.iter().find(|key| key.name == name) {
+        Some(Key { form: Some((set, _)), .. }) => set(link, text, base),
+        Some(_) => set_of_link(link, name, text, base),
+        None if name == "rtt" => Err("a link has `delay`, one way, in place of `rtt`".into()),
+        None => Err(unknown(name, "link", LINK_KEYS.map(|key| key.name).into())),
     }
-    Ok(())
 }
 
-fn set_workload(one: &mut Workload, key: &str, text: &str, base: &Path) -> Result<(), String> {
-    match key {
-        "client" => one.client = text.into(),
-        "server" => one.server = text.into(),
-        "profile" => one.profile = Some(parse_profile(text)?),
-        "pairs" => one.pairs = Some(number(text, 1, MOST)?),
-        "think" => one.think = parse_duration(text)?,
-        "every" => {
-            let every = parse_duration(text)?;
-            if every.is_zero() {
-                return Err(format!("`{text}`: expected an interval above 0"));
-            }
-            one.every = Some(every);
-        }
-        "flows" => one.flows = Some(number(text, 1, u64::MAX)?),
-        "tmix" => one.tmix = Some(parse_tmix(text, base)?),
-        "scale" => {
-            let scale = text.parse().ok().filter(|scale| (1e-6..=1e6).contains(scale));
-            one.scale = scale.ok_or_else(|| format!("`{text}`: expected a number above 0"))?;
-        }
-        key if host_settings().any(|known| known == key) => {
-            set_setting(&mut one.settings, key, text, base)?;
-        }
-        key if is_of_link(key) => {
-            return Err(format!("`{key}` is a key of links, not of workloads"));
-        }
-        _ => {
-            let known = WORKLOAD_KEYS.map(|(name, _)| name).into_iter();
-            return Err(unknown(key, "workload", known.chain(host_settings()).collect()));
+fn set_workload(one: &mut Workload, name: &str, text: &str, base: &Path) -> Result<(), String> {
+    match WORKLOAD_KEYS.iter().find(|key| key.name == name).and_then(|key| key.form) {
+        Some((set, _)) => set(one, text, base),
+        None if host_settings().any(|known| known == name) => set_setting(&mut one.settings, name, text, base),
+        None if is_of_link(name) => Err(format!("`{name}` is a key of links, not of workloads")),
+        None => {
+            let known = WORKLOAD_KEYS.iter().map(|key| key.name);
+            Err(unknown(name, "workload", known.chain(host_settings()).collect()))
         }
     }
-    Ok(())
+}
+
+fn parse_nodes(text: &str) -> Result<[String; 2], String> {
+    let nodes: Vec<&str> = text.split(',').map(str::trim).collect();
+    match nodes[..] {
+        [from, to] if from == to || from.is_empty() || to.is_empty() => {
+            Err(format!("`{text}`: expected two nodes with different names"))
+        }
+        [from, to] => Ok([from, to].map(Into::into)),
+        _ => Err(format!("`{text}`: expected two nodes, such as [\"left\", \"right\"]")),
+    }
+}
+
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err(format!("`{text}`: expected an interval above 0")),
+        interval => Ok(interval),
+    }
+}
+
+fn parse_scale(text: &str) -> Result<f64, String> {
+    let scale = text.parse().ok().filter(|scale| (1e-6..=1e6).contains(scale));
+    scale.ok_or_else(|| format!("`{text}`: expected a number above 0"))
 }
 
 /// The longest file of connection vectors that is read, in bytes.
@@ -259,42 +303,21 @@ pub(super) fn values(world: &WorldScenario) -> Vec<(String, String)> {
         ("duration".into(), format_duration(world.duration)),
     ];
     for link in &world.links {
-        let key = |key: &str| format!("links.{}.{key}", link.name);
-        all.push((key("between"), link.between.join(",")));
-        all.push((key("delay"), format_duration(link.settings.rtt / 2)));
-        let settings = changed(&link.settings, |key| key != "rtt" && is_of_link(key));
-        all.extend(settings.map(|(name, value)| (key(name), value)));
+        let value = |key: &Key<Link>| key.form.map_or(changed(&link.settings, key.name), |(_, get)| get(link));
+        let values = LINK_KEYS.iter().filter_map(|key| Some((key.name, value(key)?)));
+        all.extend(values.map(|(name, value)| (format!("links.{}.{name}", link.name), value)));
     }
     for one in &world.workloads {
-        let key = |key: &str| format!("workloads.{}.{key}", one.name);
-        all.push((key("client"), one.client.clone()));
-        all.push((key("server"), one.server.clone()));
-        let optional = [
-            ("profile", one.profile.as_ref().map(|profile| profile.name().into())),
-            ("pairs", one.pairs.map(|pairs| pairs.to_string())),
-            ("think", one.pairs.map(|_| format_duration(one.think))),
-            ("every", one.every.map(format_duration)),
-            ("flows", one.flows.map(|flows| flows.to_string())),
-            ("tmix", one.tmix.as_ref().map(Tmix::to_string)),
-            ("scale", (one.scale != 1.0).then(|| one.scale.to_string())),
-        ];
-        let optional = optional.into_iter();
-        all.extend(optional.filter_map(|(name, value)| Some((key(name), value?))));
-        let settings = changed(&one.settings, |name| host_settings().any(|known| known == name));
-        all.extend(settings.map(|(name, value)| (key(name), value)));
+        let values = WORKLOAD_KEYS.iter().filter_map(|key| Some((key.name, (key.form?.1)(one)?)));
+        let settings = host_settings().filter_map(|name| Some((name, changed(&one.settings, name)?)));
+        all.extend(values.chain(settings).map(|(name, value)| (format!("workloads.{}.{name}", one.name), value)));
     }
     all
 }
 
-/// The settings among `which` that differ from their defaults.
-fn changed(settings: &Settings, which: impl Fn(&str) -> bool) -> impl Iterator<Item = (&'static str, String)> {
-    let usual = Settings::default();
-    let names = settings::all().map(|setting| setting.key);
-    let values = names.filter(move |name| which(name)).filter_map(move |name| {
-        let value = settings.get(name)?;
-        (usual.get(name).as_ref() != Some(&value)).then_some((name, value))
-    });
-    values.collect::<Vec<_>>().into_iter()
+/// The value of a setting that differs from its default.
+fn changed(settings: &Settings, key: &str) -> Option<String> {
+    settings.get(key).filter(|value| Settings::default().get(key).as_ref() != Some(value))
 }
 
 impl fmt::Display for Tmix {

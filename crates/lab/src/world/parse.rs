@@ -14,7 +14,7 @@ impl WorldScenario {
     /// Reads a world.
     ///
     /// # Errors
-    /// What is wrong, with its line.
+    /// A mistake, with its line.
     pub(crate) fn read(source: &ScenarioText, table: &DeTable<'_>) -> Result<Self, ScenarioError> {
         let mut world = Self {
             name: source.name.clone(),

@@ -84,15 +84,10 @@ impl WorldReport {
 
     /// As JSON, indented, with a final newline.
     pub fn to_json(&self) -> String {
-        let text = self.results_to_json().map_err(Into::into).and_then(|results| {
-            SCHEMA.to_text(&json!({
-                "scenario": self.scenario,
-                "seed": self.seed,
-                "settings": self.settings,
-                "results": results,
-            }))
-        });
-        text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
+        let results = self.results_to_json().unwrap_or_else(|e| vec![json!({ "error": e.to_string() })]);
+        let Self { scenario, seed, settings, .. } = self;
+        let body = json!({ "scenario": scenario, "seed": seed, "settings": settings, "results": results });
+        report::document(SCHEMA, &body)
     }
 
     /// The results in JSON, one object per profile.
@@ -133,10 +128,7 @@ impl WorldReport {
 
     /// The columns of CSV.
     fn columns(&self) -> Columns<WorkloadRow> {
-        let (scenario, seed) = (self.scenario.clone(), self.seed);
-        Columns::<WorkloadRow>::new()
-            .text(("scenario", "", "the scenario"), move |_| Some(scenario.clone().into()))
-            .integer(("seed", "", "the seed that repeats the run"), move |_| Some(seed))
+        report::with_scenario(Columns::new(), &self.scenario, self.seed)
             .all_of(workload_columns(report::columns()), |row| Some(row))
     }
 
@@ -248,30 +240,13 @@ impl WorkloadRow {
 
 pub(crate) fn workload_columns(of_entry: Columns<Entry>) -> Columns<WorkloadRow> {
     Columns::<WorkloadRow>::new()
-        .text(("workload", "", "the workload"), |row| Some(row.workload.clone().into()))
+        .column("workload", "", "the workload", |row| row.workload.clone())
         .all_of(of_entry, |row| Some(&row.entry))
-        .real(
-            (
-                "goodput_mbps",
-                "Mbit/s",
-                "payload that arrived in both directions, divided by the time simulated",
-            ),
-            |row| row.goodput,
-        )
+        .column("goodput_mbps", "Mbit/s", "payload that arrived in both directions, divided by the time simulated", |row| row.goodput)
         .heading("Goodput")
-        .real(
-            ("goodput_normalised", "", "goodput divided by that of the first profile"),
-            |row| row.goodput_normalised,
-        )
+        .column("goodput_normalised", "", "goodput divided by that of the first profile", |row| row.goodput_normalised)
         .heading("Goodput / first profile's")
-        .real(
-            (
-                "jains_index",
-                "",
-                "Jain's fairness index of the bytes that the pairs of hosts received, the mean of all runs: 1 if all received the same, 1/n if one of n received everything",
-            ),
-            |row| row.fairness,
-        )
+        .column("jains_index", "", "Jain's fairness index of the bytes that the pairs of hosts received, the mean of all runs: 1 if all received the same, 1/n if one of n received everything", |row| row.fairness)
         .heading("Jain's fairness index of the pairs")
 }
 
@@ -289,43 +264,49 @@ fn workload_table(rows: &[&WorkloadRow], view: View, keep: Keep) -> String {
 
 pub(crate) fn link_columns() -> Columns<LinkRow> {
     Columns::<LinkRow>::new()
-        .text(("link", "", "the link"), |row| Some(row.link.name.clone().into()))
+        .column("link", "", "the link", |row| row.link.name.clone())
         .heading("Link")
-        .text(("direction", "", "up or down"), |row| Some(row.link.direction.name().into()))
+        .column("direction", "", "up or down", |row| row.link.direction.name())
         .heading("Direction")
-        .text(("profile", "", "the profile that is compared"), |row| Some(row.profile.clone().into()))
+        .column("profile", "", "the profile that is compared", |row| row.profile.clone())
         .heading("Profile")
-        .real(("utilisation_percent", "%", "the share of its rate that the link carried"), |row| row.utilisation)
+        .column("utilisation_percent", "%", "the share of its rate that the link carried", |row| row.utilisation)
         .heading("Utilisation")
         .digits(1)
-        .integer(("packets", "packets", "packets that reached the link"), |row| Some(row.link.record.packets))
+        .column("packets", "packets", "packets that reached the link", |row| row.link.record.packets)
         .heading("Packets")
-        .integer(("bytes_delivered", "bytes", "IP bytes of the packets that left the link"), |row| {
-            Some(row.link.record.bytes_delivered)
+        .column("bytes_delivered", "bytes", "IP bytes of the packets that left the link", |row| {
+            row.link.record.bytes_delivered
         })
         .heading("Delivered")
-        .integer(
-            ("dropped_by_queue", "packets", "packets dropped because the queue was full, or by its management"),
-            |row| Some(row.link.record.dropped_by_queue),
+        .column(
+            "dropped_by_queue",
+            "packets",
+            "packets dropped because the queue was full, or by its management",
+            |row| row.link.record.dropped_by_queue,
         )
         .heading("Dropped by the queue")
         .share_of(|row| row.link.record.packets)
-        .integer(("lost", "packets", "packets that a loss rule dropped"), |row| Some(row.link.record.lost))
+        .column("lost", "packets", "packets that a loss rule dropped", |row| row.link.record.lost)
         .heading("Lost by rule")
         .share_of(|row| row.link.record.packets)
-        .integer(
-            ("marked", "packets", "packets that the management of the queue marked: congestion experienced (RFC 3168)"),
-            |row| Some(row.link.record.marked),
+        .column(
+            "marked",
+            "packets",
+            "packets that the management of the queue marked: congestion experienced (RFC 3168)",
+            |row| row.link.record.marked,
         )
         .heading("Marked")
         .share_of(|row| row.link.record.packets)
-        .integer(
-            ("flows_with_drops", "flows", "flows of which the link dropped a packet, by its queue or by a rule"),
-            |row| Some(row.link.flows_with_drops),
+        .column(
+            "flows_with_drops",
+            "flows",
+            "flows of which the link dropped a packet, by its queue or by a rule",
+            |row| row.link.flows_with_drops,
         )
         .heading("Flows with drops")
-        .integer(("most_drops_of_a_flow", "packets", "the most packets of one flow that the link dropped"), |row| {
-            Some(row.link.most_drops_of_a_flow)
+        .column("most_drops_of_a_flow", "packets", "the most packets of one flow that the link dropped", |row| {
+            row.link.most_drops_of_a_flow
         })
         .heading("Most drops of a flow")
         .group("queueing_ms", queueing_columns(), |row| Some(&row.link.record.queueing))

@@ -14,7 +14,7 @@ use recoup_tcp::Endpoint;
 use recoup_units::{BitRate, Direction, Instant, Offset};
 use std::time::Duration;
 
-/// How often a world is looked at while it runs, a part of its time.
+/// The number of parts in which a world runs. After each, an interrupt may end it.
 const SLICES: u32 = 200;
 
 /// One profile's result.
@@ -30,14 +30,14 @@ pub struct WorldResult {
     pub links: Vec<LinkResult>,
 }
 
-/// What became of a workload's flows.
+/// One workload's result.
 #[derive(Clone, Debug)]
 pub struct WorkloadResult {
     /// The workload's name.
     pub name: String,
     /// The flow completion times of each run.
     pub by_run: Vec<Durations>,
-    /// What its flows cost, of all runs together. A flow that was open when time was over counts as not completed.
+    /// The cost of its flows, of all runs together. A flow that was open at the end counts as not completed.
     pub cost: Cost,
     /// Payload bytes that arrived, of both directions.
     pub delivered: u64,
@@ -46,7 +46,7 @@ pub struct WorkloadResult {
     pub fairness: Option<f64>,
 }
 
-/// What a link carried one way.
+/// One link's result, one way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkResult {
     /// The link's name.
@@ -55,7 +55,7 @@ pub struct LinkResult {
     pub direction: Direction,
     /// Its rate, if it has a fixed one.
     pub rate: Option<BitRate>,
-    /// What it carried, of all runs together.
+    /// The packets that it carried, of all runs together.
     pub record: LinkRecord,
     /// Flows of which the link dropped a packet, of all runs together.
     pub flows_with_drops: u64,
@@ -213,29 +213,26 @@ impl LinkResult {
     }
 }
 
-/// A source, and what its flows came to.
+/// Flows with their cost.
 struct Counted {
-    source: Flows,
+    source: Box<dyn Source>,
     cost: Cost,
     /// Payload bytes that arrived at each pair of hosts.
     by_pair: Vec<u64>,
 }
 
 impl Counted {
-    fn new(source: Flows) -> Self {
-        Self { source, cost: Cost::default(), by_pair: Vec::new() }
+    fn new(Flows { source, pairs }: Flows) -> Self {
+        Self { source, cost: Cost::default(), by_pair: vec![0; pairs] }
     }
 
     fn result(self, name: &str) -> WorkloadResult {
-        let pairs = self.source.pairs();
-        let mut by_pair = self.by_pair;
-        by_pair.resize(pairs, 0);
         WorkloadResult {
             name: name.into(),
             by_run: vec![self.cost.fct.clone()],
             cost: self.cost,
-            delivered: by_pair.iter().sum(),
-            fairness: (pairs > 1).then(|| jains_index(&by_pair)).flatten(),
+            delivered: self.by_pair.iter().sum(),
+            fairness: (self.by_pair.len() > 1).then(|| jains_index(&self.by_pair)).flatten(),
         }
     }
 }
@@ -258,11 +255,8 @@ impl Source for Counted {
         let recoveries = senders.flat_map(|sender| sender.recoveries());
         self.cost.add_flow(ended.record, recoveries);
         self.cost.responses.add(ended.responses);
-        let pair = self.source.pair(number);
-        if self.by_pair.len() <= pair {
-            self.by_pair.resize(pair + 1, 0);
-        }
-        self.by_pair[pair] += ended.endpoints.iter().map(|one| delivered(one)).sum::<u64>();
+        let pair = number % self.by_pair.len() as u64;
+        self.by_pair[pair as usize] += ended.endpoints.iter().map(|one| delivered(one)).sum::<u64>();
         self.source.on_end(now, number, ended);
     }
 }

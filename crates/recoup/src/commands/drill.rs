@@ -191,8 +191,8 @@ fn table(outcomes: &[Outcome], trace: bool) -> String {
 }
 
 fn rows(out: &mut String, script: &str, report: &Report, trace: bool) {
-    let verdict = if report.passed() { "pass" } else { "FAIL" };
-    let _ = writeln!(out, "{verdict}  {script}  ({})", report.profile);
+    let outcome = if report.passed() { "pass" } else { "FAIL" };
+    let _ = writeln!(out, "{outcome}  {script}  ({})", report.profile);
     if trace {
         for line in &report.trace {
             let _ = writeln!(out, "      {line}");

@@ -176,7 +176,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let files = records.close();
     let (code, report) = played?;
     if let Some(report) = report {
-        tell(&report, &path, args.seed);
+        print_report(&report, &path, args.seed);
         for file in files? {
             file.publish()?;
         }
@@ -311,7 +311,7 @@ fn exit_code(status: ExitStatus) -> u8 {
 }
 
 /// Prints how many packets were carried, and how late they were.
-fn tell(report: &Report, path: &PathSpec, seed: u64) {
+fn print_report(report: &Report, path: &PathSpec, seed: u64) {
     for (way, hops, counts) in [("up", &path.up, report.up), ("down", &path.down, report.down)] {
         console::status(format_args!("{way} ({}): {counts}", one_line(hops)));
     }

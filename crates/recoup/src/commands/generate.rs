@@ -54,7 +54,7 @@ fn write_manuals(command: &clap::Command, folder: &Path) -> Result<(), Failure> 
 
 fn write_completions(shell: Shell, folder: &Path) -> Result<(), Failure> {
     create_folder(folder)?;
-    // What bash-completion, zsh and fish call the file of a program.
+    // The file names that bash-completion, zsh and fish look for.
     let name = match shell {
         Shell::Zsh => "_recoup",
         Shell::Fish => "recoup.fish",

@@ -1,6 +1,6 @@
 //! `recoup receive`.
 
-use crate::commands::transfer::{HostArgs, Tally, Transfer, linger};
+use crate::commands::transfer::{HostArgs, Tally, Transfer};
 use crate::output::print;
 use crate::{Failure, console};
 use recoup_net::host::{ConnectionId, HostError, Read, describe};
@@ -47,7 +47,7 @@ const CHUNK: usize = 256 << 10;
 /// Bytes that a ready pipe takes without blocking the writer (PIPE_BUF, pipe(7)).
 const PIPE_CHUNK: usize = 4096;
 
-/// Where received bytes go.
+/// The destination of received bytes.
 enum Output {
     Nowhere,
     File(Box<OutputFile>),
@@ -125,13 +125,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for address in any {
         transfer.driver.host.listen(SocketAddr::new(address, args.port))?;
     }
-    let to: Vec<String> = transfer
-        .driver
-        .device()
-        .host_addresses()
-        .iter()
-        .map(|ip| SocketAddr::new(*ip, args.port).to_string())
-        .collect();
+    let addresses = transfer.driver.device().host_addresses();
+    let to: Vec<String> = addresses.iter().map(|ip| SocketAddr::new(*ip, args.port).to_string()).collect();
     console::status(format_args!("listening on {}", to.join(" and ")));
     let chunk = vec![0; output.chunk()];
     let mut receiver = Receiver {
@@ -146,13 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     while !(receiver.once && receiver.finished > 0) {
         receiver.turn()?;
     }
-    let rto = Duration::from_millis(200);
-    let driver = &mut receiver.transfer.driver;
-    let until = driver.now() + linger(rto);
-    while driver.host.connections() > 0 && driver.now() < until {
-        driver.turn(Duration::from_millis(50))?;
-        while driver.host.next_event().is_some() {}
-    }
+    receiver.transfer.linger(Duration::from_millis(200), |host| host.connections() == 0)?;
     if let Output::File(file) = receiver.output {
         file.publish()?;
     }

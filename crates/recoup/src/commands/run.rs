@@ -5,7 +5,9 @@ mod plot;
 mod sweep;
 mod world;
 
-use crate::commands::run::call::{EventTarget, Outcome, Progress, Request, RunError};
+pub use call::changes::{Changes, apply_settings};
+
+use crate::commands::run::call::{Progress, Request, RunError, Work};
 use crate::output::{Format, format_parser, print};
 use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
@@ -14,8 +16,6 @@ use plot::{Kind, PlotFile};
 use recoup_lab::report::{Plot, Report, View};
 use recoup_lab::scenario::{Experiment, Scenario};
 use recoup_lab::stage::{self, Ends, Stage};
-use recoup_recovery::Profile;
-use recoup_support::profile::parse_profile;
 use recoup_table::Keep;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -54,21 +54,8 @@ const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv];
 pub(crate) struct Args {
     /// A built-in scenario (see `recoup scenario list`), a .toml file, or - for standard input
     scenario: String,
-    /// Run this profile, such as linux-3.17+tlp, instead of the scenario's; repeat for several
-    #[arg(long, value_name = "PROFILE")]
-    profile: Vec<String>,
-    /// Flows per profile [default: the scenario's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    flows: Option<u64>,
-    /// Seed of everything random [default: the scenario's]
-    #[arg(long, value_name = "S")]
-    seed: Option<u64>,
-    /// Change a setting of the scenario; repeat for several (see `recoup scenario list`)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<String>,
-    /// Run with each of these values of a setting; repeat for every combination with those of others
-    #[arg(long = "sweep", value_name = "KEY=VALUE,…")]
-    sweeps: Vec<String>,
+    #[command(flatten)]
+    changes: Changes,
     /// Where to run the scenario (real packets need root or user namespaces)
     #[arg(long, value_name = "STAGE", value_enum, default_value_t = Stages::Sim)]
     on: Stages,
@@ -182,22 +169,6 @@ impl Tables {
     }
 }
 
-/// Applies `--set KEY=VALUE` arguments.
-pub fn apply_settings(scenario: &mut Scenario, settings: &[String]) -> Result<(), Failure> {
-    settings.iter().try_for_each(|setting| {
-        let (key, value) = key_and_value(setting, "rtt=80ms")?;
-        let set = scenario.set(key, value);
-        set.map_err(|e| Failure::Wrong(format!("--set {e}")))
-    })
-}
-
-/// The parts of a `--set` argument.
-fn key_and_value<'a>(setting: &'a str, example: &str) -> Result<(&'a str, &'a str), Failure> {
-    let wrong = || format!("--set {setting}: expected KEY=VALUE, such as {example}");
-    let parts = setting.split_once('=');
-    parts.ok_or_else(|| Failure::Wrong(wrong()))
-}
-
 impl Args {
     fn keep(&self) -> Keep {
         match self.all_rows {
@@ -213,31 +184,6 @@ impl Args {
     /// The stages asked for.
     pub fn on(&self) -> Stages {
         self.on
-    }
-
-    /// The scenario with the changes of the command line.
-    fn changed(&self, mut scenario: Scenario) -> Result<Scenario, Failure> {
-        apply_settings(&mut scenario, &self.settings)?;
-        if let Some(profiles) = self.profiles()? {
-            scenario.profiles = profiles;
-        }
-        scenario.flows = self.flows.unwrap_or(scenario.flows);
-        scenario.seed = self.seed.unwrap_or(scenario.seed);
-        scenario.check().map_err(Failure::Wrong)?;
-        Ok(scenario)
-    }
-
-    /// The profiles of the command line, if it names any.
-    fn profiles(&self) -> Result<Option<Vec<Profile>>, Failure> {
-        let profiles = self.profile.iter().map(|text| {
-            let several = match text.contains(',') {
-                true => "; for several, repeat --profile",
-                false => "",
-            };
-            parse_profile(text).map_err(|e| Failure::Wrong(format!("--profile {text}: {e}{several}")))
-        });
-        let profiles: Vec<Profile> = profiles.collect::<Result<_, _>>()?;
-        Ok((!profiles.is_empty()).then_some(profiles))
     }
 
     /// The ends of each stage with real packets.
@@ -268,22 +214,14 @@ impl Args {
         Err(Failure::Wrong(wrong))
     }
 
-    /// Where the event stream goes, if one is asked for.
-    fn event_target(&self) -> Option<EventTarget> {
-        let path = self.events.as_deref()?;
-        Some(match self.prints_events() {
-            true => EventTarget::Stream(Box::new(std::io::stdout())),
-            false => EventTarget::File(path.into()),
-        })
-    }
-
     /// Whether events go to standard output, where results would go.
     fn prints_events(&self) -> bool {
         self.events.as_deref() == Some(Path::new("-"))
     }
 
     fn note_unused_profiles(&self, real: &[Ends]) {
-        if self.on == Stages::Kernel && !self.profile.is_empty() && real.iter().any(|ends| !ends.has_profiles()) {
+        if self.on == Stages::Kernel && !self.changes.profile.is_empty() && real.iter().any(|ends| !ends.has_profiles())
+        {
             console::note("--profile has no effect: the kernel is at both ends");
         }
     }
@@ -297,17 +235,17 @@ impl Args {
         }
         self.check_format()?;
         Ok(Request {
-            scenario: self.changed(scenario)?,
+            scenario: self.changes.scenario(scenario)?,
             simulate: self.on.simulates(),
             real: self.all_ends()?,
             pcap: self.pcap.clone(),
-            events: self.event_target(),
+            events: self.events.clone(),
         })
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    match (Experiment::load(&args.scenario)?, args.sweep()?) {
+    match (Experiment::load(&args.scenario)?, sweep::of(args)?) {
         (Experiment::Pair(scenario), None) => run_pair(args, *scenario),
         (Experiment::Pair(scenario), Some(over)) => sweep::run_pairs(args, *scenario, &over),
         (Experiment::World(world), None) => world::run(args, *world),
@@ -325,8 +263,13 @@ fn run_pair(args: &Args, scenario: Scenario) -> Result<(), Failure> {
     deferring_interrupts(
         || request.run(&FlowBar::default()),
         |outcome| {
-            print_outcome(args, &scenario, &outcome)?;
+            outcome.notes.iter().for_each(console::note);
             let results = &outcome.results;
+            if !args.prints_events() && !results.is_empty() {
+                let report = Report::new(&scenario, results);
+                let table = || report.to_table(args.view(), args.keep());
+                print_results(args, || report.to_json(), || report.to_csv(), table)?;
+            }
             plot.map_or(Ok(()), |file| file.write(&Plot::of_pair(&scenario, results)))
         },
     )
@@ -351,17 +294,18 @@ fn deferring_interrupts<T>(
     printed
 }
 
-fn print_outcome(args: &Args, scenario: &Scenario, outcome: &Outcome) -> Result<(), Failure> {
-    outcome.notes.iter().for_each(console::note);
-    if args.prints_events() || outcome.results.is_empty() {
-        return Ok(());
-    }
-    let report = Report::new(scenario, &outcome.results);
-    match args.format {
-        Format::Json => print(&report.to_json()),
-        Format::Csv => print(&report.to_csv()),
-        _ => print(&report.to_table(args.view(), args.keep())),
-    }
+/// Prints results in the format of the arguments.
+fn print_results(
+    args: &Args,
+    json: impl FnOnce() -> String,
+    csv: impl FnOnce() -> String,
+    table: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    print(&match args.format {
+        Format::Json => json(),
+        Format::Csv => csv(),
+        _ => table(),
+    })
 }
 
 /// Shows the progress of a run, and ends it after an interrupt.
@@ -380,19 +324,20 @@ impl FlowBar {
 }
 
 impl Progress for FlowBar {
-    fn stage_begins(&self, stage: Stage, flows: u64) {
-        let bar = console::flows_bar(flows);
-        if stage != Stage::Sim {
-            bar.set_prefix(format!("{} ", stage.name()));
-        }
+    fn begins(&self, work: Work, size: u64) {
+        let bar = match work {
+            Work::Flows(Stage::Sim) => console::flows_bar(size),
+            Work::Flows(stage) => console::flows_bar(size).with_prefix(format!("{} ", stage.name())),
+            Work::SimulatedTime => console::bar(Some(size), "{wide_bar} {percent} % of the simulated time"),
+        };
         self.with(|shown| *shown = bar);
     }
 
-    fn flows_finished(&self, flows: u64) {
-        self.with(|bar| bar.inc(flows));
+    fn advanced(&self, by: u64) {
+        self.with(|bar| bar.inc(by));
     }
 
-    fn stage_ends(&self) {
+    fn ends(&self) {
         self.with(|bar| bar.finish_and_clear());
     }
 

@@ -52,12 +52,12 @@ fn list() -> Result<(), Failure> {
     }
     text += "\nA world (many flows over links that they share) has the keys seed, runs (of each profile), duration,\nlinks and workloads in place of flows and [settings].\n";
     text += "\nKeys of a link, under [links.NAME] (--set links.NAME.KEY=VALUE):\n";
-    for (key, help) in LINK_KEYS {
-        text += &format!("  {key:<16} {help}\n");
+    for key in LINK_KEYS {
+        text += &format!("  {:<16} {}\n", key.name, key.help);
     }
     text += "\nKeys of a workload, under [workloads.NAME], besides the settings of traffic and hosts:\n";
-    for (key, help) in WORKLOAD_KEYS {
-        text += &format!("  {key:<16} {help}\n");
+    for key in WORKLOAD_KEYS {
+        text += &format!("  {:<16} {}\n", key.name, key.help);
     }
     text += &format!("\nWhat drop takes: {}\n", DROP_GRAMMAR);
     print(&text)

@@ -1,6 +1,6 @@
 //! `recoup send`.
 
-use crate::commands::transfer::{Generator, HostArgs, Tally, Transfer, linger};
+use crate::commands::transfer::{Generator, HostArgs, Tally, Transfer};
 use crate::output::print;
 use crate::{Failure, console};
 use clap::value_parser;
@@ -47,7 +47,7 @@ const NOTE_AFTER: Duration = Duration::from_secs(3);
 
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// Where bytes come from, and the bytes that wait to be written.
+/// The source of the bytes, and the bytes that wait to be written.
 struct Source {
     /// Bytes yet to be generated; `None` if the bytes come from standard input.
     left: Option<u64>,
@@ -121,13 +121,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let line = tally.report(now, "sent", driver.host.counters(id));
     print(&line)?;
     let rto = driver.host.info(now, id).map_or(Duration::ZERO, |info| Duration::from_micros(info.rto.into()));
-    let until = now + linger(rto);
     // There is no TIME-WAIT if the peer closed first.
-    let is_over = |state| matches!(state, Some(State::Closed(_)) | None);
-    while !is_over(driver.host.state(id)) && driver.now() < until {
-        driver.turn(Duration::from_millis(50))?;
-        while driver.host.next_event().is_some() {}
-    }
+    transfer.linger(rto, |host| matches!(host.state(id), Some(State::Closed(_)) | None))?;
     transfer.finish()
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{Failure, console};
 use crc32fast::Hasher;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use recoup_net::NetError;
 use recoup_net::host::{Driver, Host, Secret, Settings, TunDevice, TunOptions};
 use recoup_recovery::{Counters, Trigger};
@@ -96,6 +96,17 @@ fn record(capture: &Capture, now: Instant, packet: &[u8]) {
 }
 
 impl Transfer {
+    /// Answers late segments until all connections are over, but no longer than the peer takes to retransmit its FIN
+    /// twice.
+    pub fn linger(&mut self, rto: Duration, is_over: impl Fn(&Host) -> bool) -> Result<(), Failure> {
+        let until = self.driver.now() + (2 * rto).min(Duration::from_secs(3));
+        while !is_over(&self.driver.host) && self.driver.now() < until {
+            self.driver.turn(Duration::from_millis(50))?;
+            while self.driver.host.next_event().is_some() {}
+        }
+        Ok(())
+    }
+
     /// Removes the device, and gives the capture its name.
     pub fn finish(self) -> Result<(), Failure> {
         let Self { driver, capture } = self;
@@ -130,14 +141,11 @@ pub struct Tally {
 impl Tally {
     /// The tally of a stream that begins now. `length` is its length, if it is known.
     pub fn begin(now: Instant, length: Option<u64>) -> Self {
-        let bar = ProgressBar::with_draw_target(length, console::progress_target());
         let template = match length {
             Some(_) => "{wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
             None => "{spinner} {bytes}, {bytes_per_sec}",
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
+        let bar = console::bar(length, template);
         Self { bytes: 0, crc: Hasher::new(), start: now, bar }
     }
 
@@ -232,12 +240,6 @@ impl Generator {
             into = later;
         }
     }
-}
-
-/// How long the host of a closed connection answers late segments: time for the peer to retransmit its
-/// FIN twice.
-pub fn linger(rto: Duration) -> Duration {
-    (2 * rto).min(Duration::from_secs(3))
 }
 
 #[cfg(test)]

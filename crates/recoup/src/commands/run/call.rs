@@ -1,13 +1,12 @@
 //! Runs a scenario in the simulator, over real packets, or both: `recoup run` without its arguments and
 //! its printing.
 
+pub mod changes;
 mod files;
 pub mod sweep;
 pub mod world;
 
-pub use files::EventTarget;
-
-use files::{EventStream, Files};
+use files::{EventStream, Files, is_standard_output};
 use recoup_lab::effect;
 use recoup_lab::pcap::{CaptureError, Order};
 use recoup_lab::run::{ProfileResult, run_observed_until, run_until};
@@ -19,7 +18,7 @@ use recoup_support::threads::cores;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What to run, where, and what to write meanwhile.
+/// A run: its scenario, its stages and the files that it writes.
 #[derive(Debug)]
 pub struct Request {
     /// The scenario with its profiles, flows and seed.
@@ -30,36 +29,45 @@ pub struct Request {
     pub real: Vec<Ends>,
     /// The folder for packet captures, two for each profile.
     pub pcap: Option<PathBuf>,
-    /// Where the event stream goes: the simulator's, or without it that of the stages with real
-    /// packets.
-    pub events: Option<EventTarget>,
+    /// The file of the event stream, `-` for standard output: the simulator's, or without it that of the stages with
+    /// real packets.
+    pub events: Option<PathBuf>,
 }
 
-/// What a run found.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// A result for each stage and profile, in the order they were run. After an interruption, only
     /// profiles with at least one finished flow have one.
     pub results: Vec<ProfileResult>,
-    /// What the user should know of the results, a line each.
+    /// Notes on the results, a line each.
     pub notes: Vec<String>,
     /// Whether [`Progress::is_stopped`] ended the run early. Files of an interrupted run are not
     /// written.
     pub interrupted: bool,
 }
 
+/// A part of a run, of a known size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// The flows of a stage.
+    Flows(Stage),
+    /// Milliseconds of simulated time of worlds.
+    SimulatedTime,
+}
+
 /// Follows a run, and may end it. Calls come from any thread.
 pub trait Progress: Sync {
-    /// A stage begins, and will run this many flows.
-    fn stage_begins(&self, stage: Stage, flows: u64);
+    /// Work of this size begins.
+    fn begins(&self, work: Work, size: u64);
 
-    /// This many more flows are finished.
-    fn flows_finished(&self, flows: u64);
+    /// This much more of the work is done.
+    fn advanced(&self, by: u64);
 
-    /// The stage is over.
-    fn stage_ends(&self);
+    /// The work is over.
+    fn ends(&self);
 
-    /// Whether to begin no other flow.
+    /// Whether to begin no other flow, and to end worlds where they are.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -100,7 +108,7 @@ pub enum RunError {
 }
 
 impl Request {
-    /// What has no effect on the stages of this request, a line each.
+    /// Notes on settings that have no effect on the stages of this request, a line each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = effect::notes_on_no_effect(&self.scenario);
         notes.extend(stage::notes(&self.scenario, self.simulate, &self.real));
@@ -126,7 +134,7 @@ impl Request {
     pub fn run(self, progress: &dyn Progress) -> Result<Outcome, RunError> {
         self.check_files()?;
         let (scenario, real, pcap) = (&self.scenario, &self.real, self.pcap.as_deref());
-        let has_files = pcap.is_some() || matches!(self.events, Some(EventTarget::File(_)));
+        let has_files = pcap.is_some() || self.events.as_ref().is_some_and(|path| !is_standard_output(path));
         let (files, stream) = match (pcap, self.events) {
             (None, None) => (None, None),
             (pcap, events) if self.simulate => {
@@ -139,18 +147,18 @@ impl Request {
         let mut results = Vec::new();
         if self.simulate {
             let flows = flows(scenario, scenario.profiles.len());
-            progress.stage_begins(Stage::Sim, flows);
+            progress.begins(Work::Flows(Stage::Sim), flows);
             results = match files {
                 Some(files) => {
                     let is_stopped = || progress.is_stopped();
                     files.run(&scenario.profiles, &is_stopped, |profile, observer| {
-                        let done = |n| progress.flows_finished(n);
+                        let done = |n| progress.advanced(n);
                         Ok(run_observed_until(scenario, profile, observer, done, is_stopped)?)
                     })?
                 }
-                None => run_until(scenario, cores(), |n| progress.flows_finished(n), || progress.is_stopped())?,
+                None => run_until(scenario, cores(), |n| progress.advanced(n), || progress.is_stopped())?,
             };
-            progress.stage_ends();
+            progress.ends();
         }
         let mut stream = stream;
         let mut events = stream.as_mut().map(EventStream::writer);
@@ -163,10 +171,10 @@ impl Request {
                 false => 1,
             };
             let flows = flows(scenario, profiles);
-            progress.stage_begins(ends.stage, flows);
+            progress.begins(Work::Flows(ends.stage), flows);
             let outputs = Outputs { pcap, events: events.as_mut() };
             results.extend(real_packets(scenario, *ends, flows, outputs, progress)?);
-            progress.stage_ends();
+            progress.ends();
         }
         let written = events.map_or(Ok(()), |events| events.finish().map(drop));
         if let Some(stream) = stream.filter(|_| !progress.is_stopped()) {
@@ -200,7 +208,7 @@ fn real_packets(
     let is_stopped = || progress.is_stopped();
     let testbeds = crate::testbeds::Testbeds { is_stopped: &is_stopped };
     let lanes = stage::lanes(&scenario.settings, flows);
-    let finished = |n| progress.flows_finished(n);
+    let finished = |n| progress.advanced(n);
     Ok(testbeds.run(scenario, ends, lanes, outputs, &finished)?)
 }
 
@@ -216,7 +224,7 @@ fn real_packets(
     Err(RunError::NoTestbed(ends.stage.name()))
 }
 
-/// How far an interrupted run came.
+/// A note on the flows that an interrupted run finished.
 fn interruption(scenario: &Scenario, results: &[ProfileResult], has_files: bool) -> String {
     let finished = results.iter().filter(|result| result.cost.flows > 0).map(|result| {
         let (profile, stage) = (&result.profile, result.stage.name());

@@ -1,51 +1,39 @@
 //! `recoup run --sweep`.
 
-use super::{Args, FlowBar, deferring_interrupts, world};
+use super::{Args, FlowBar, deferring_interrupts, print_results, world};
+use crate::commands::run::call::changes::ChangeError;
 use crate::commands::run::call::sweep::{SweepRequest, WorldSweepRequest};
-use crate::output::{Format, print};
-use crate::{Failure, console, interrupt};
+use crate::{Failure, console};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::sweep::{Sweep, SweepReport};
 use recoup_lab::world::WorldScenario;
-use std::time::Duration;
 
 /// The most cells that a note about an interrupted sweep names.
 const NAMED: usize = 10;
 
-impl Args {
-    /// The sweep of the command line, if it asks for one.
-    pub(super) fn sweep(&self) -> Result<Option<Sweep>, Failure> {
-        let wrong = |line: String| Err(Failure::Wrong(line));
-        let sweep = Sweep::parse(&self.sweeps).map_err(wrong_cell)?;
-        if sweep.is_empty() {
-            return Ok(None);
-        }
-        let set = self.settings.iter().filter_map(|text| text.split_once('='));
-        for (key, _) in set {
-            let key = key.trim();
-            if sweep.keys().any(|swept| swept == key) {
-                return wrong(format!("--sweep {key}: --set {key} is given, too"));
-            }
-        }
-        let unusable = [
-            ("--pcap", self.pcap.is_some()),
-            ("--events", self.events.is_some()),
-            ("--plot", self.plot.is_some()),
-            ("--watch", !self.watch.is_empty()),
-            ("--calibrate", self.calibrate.is_some()),
-            ("--report", self.report.is_some()),
-            ("--all-rows", self.all_rows),
-        ];
-        match unusable.into_iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => wrong(format!("{option}: expected without --sweep")),
-            None => Ok(Some(sweep)),
-        }
+/// The sweep of the command line, if it asks for one.
+pub(super) fn of(args: &Args) -> Result<Option<Sweep>, Failure> {
+    let Some(sweep) = args.changes.sweep()? else {
+        return Ok(None);
+    };
+    let unusable = [
+        ("--pcap", args.pcap.is_some()),
+        ("--events", args.events.is_some()),
+        ("--plot", args.plot.is_some()),
+        ("--watch", !args.watch.is_empty()),
+        ("--calibrate", args.calibrate.is_some()),
+        ("--report", args.report.is_some()),
+        ("--all-rows", args.all_rows),
+    ];
+    match unusable.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Failure::Wrong(format!("{option}: expected without --sweep"))),
+        None => Ok(Some(sweep)),
     }
 }
 
 pub(super) fn run_pairs(args: &Args, base: Scenario, sweep: &Sweep) -> Result<(), Failure> {
     let base = args.request(base)?.scenario;
-    let cells = sweep.scenarios(&base).map_err(wrong_cell)?;
+    let cells = sweep.scenarios(&base).map_err(ChangeError::Sweep)?;
     let request = SweepRequest { cells, simulate: args.on.simulates(), real: args.all_ends()? };
     args.note_unused_profiles(&request.real);
     request.notes().iter().for_each(console::note);
@@ -60,25 +48,14 @@ pub(super) fn run_pairs(args: &Args, base: Scenario, sweep: &Sweep) -> Result<()
 
 pub(super) fn run_worlds(args: &Args, base: WorldScenario, sweep: &Sweep) -> Result<(), Failure> {
     let base = world::changed(args, base)?;
-    let cells = sweep.worlds(&base).map_err(wrong_cell)?;
-    let request = WorldSweepRequest { cells };
-    let bar = world::progress(request.total());
-    let done = |simulated: Duration| bar.inc(world::millis(simulated));
+    let cells = sweep.worlds(&base).map_err(ChangeError::Sweep)?;
     deferring_interrupts(
-        || {
-            let outcome = request.run(&done, &interrupt::is_interrupted);
-            bar.finish_and_clear();
-            outcome
-        },
+        || WorldSweepRequest { cells }.run(&FlowBar::default()),
         |outcome| {
             let report = SweepReport::of_worlds(&base, sweep, &outcome.finished);
             print_report(args, report, &outcome.notes)
         },
     )
-}
-
-fn wrong_cell(why: String) -> Failure {
-    Failure::Wrong(format!("--sweep {why}"))
 }
 
 fn print_report(args: &Args, report: Result<SweepReport, serde_json::Error>, notes: &[String]) -> Result<(), Failure> {
@@ -87,11 +64,7 @@ fn print_report(args: &Args, report: Result<SweepReport, serde_json::Error>, not
     if let Some(note) = interruption(&report) {
         console::note(note);
     }
-    match args.format {
-        Format::Json => print(&report.to_json()),
-        Format::Csv => print(&report.to_csv()),
-        _ => print(&report.to_table()),
-    }
+    print_results(args, || report.to_json(), || report.to_csv(), || report.to_table())
 }
 
 /// The cells that an interrupted sweep lacks.

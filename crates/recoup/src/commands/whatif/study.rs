@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::commands::captures::{CaptureBar, begin, end, publish, report, until_interrupted, write_rows, write_texts};
-use crate::output::{Begun, Format, Output, cannot_write, check_terminal};
+use crate::output::{Format, Output, cannot_write, check_terminal};
 use crate::{Failure, console};
 use recoup_captures::analysis::Analyzed;
 use recoup_captures::parameters::{
@@ -142,7 +142,7 @@ impl StudyArgs {
                 path.display()
             )));
         };
-        let begun = Output::create(path)?.begin();
+        let begun = Output::create(path)?;
         RowSink::new(events(), EVENTS, format, several, path, begun).map(Some)
     }
 }
@@ -153,7 +153,7 @@ fn given<T: Clone>(list: &Option<List<T>>, usual: Vec<T>) -> Vec<T> {
 
 /// A file that takes rows as they come.
 struct RowSink<R: 'static> {
-    file: RowFile<R, Begun>,
+    file: RowFile<R, Output>,
     name: PathBuf,
     /// The first error, after which nothing is written.
     written: io::Result<()>,
@@ -166,7 +166,7 @@ impl<R: 'static> RowSink<R> {
         format: RowFormat,
         several: bool,
         path: &Path,
-        begun: Begun,
+        begun: Output,
     ) -> Result<Self, Failure> {
         let file = RowFile::new(columns, schema, format, several, begun)
             .map_err(|e| cannot_write(&path.display().to_string(), &e))?;
@@ -322,7 +322,7 @@ fn rows_and_output(
         }
     };
     let path = &args.output;
-    let file = RowSink::new(changes(), CHANGES, row_format, several, path, output.begin())?;
+    let file = RowSink::new(changes(), CHANGES, row_format, several, path, output)?;
     Ok((Rows::Written(Box::new(file)), None))
 }
 

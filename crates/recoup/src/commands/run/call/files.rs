@@ -7,38 +7,15 @@ use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{self, Ends};
 use recoup_recovery::Profile;
 use recoup_support::output_file::{OutputError, OutputFile, same_file};
-use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Where an event stream goes.
-pub enum EventTarget {
-    /// To a file, which gets its name once it is whole.
-    File(PathBuf),
-    /// To a stream, such as standard output, at once. A reader that closes it early is no error.
-    Stream(Box<dyn Write + Send>),
+/// Whether an event stream goes to standard output, at once. A reader that closes it early is no error.
+pub(super) fn is_standard_output(events: &Path) -> bool {
+    events == Path::new("-")
 }
 
-impl fmt::Debug for EventTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path) => f.debug_tuple("File").field(path).finish(),
-            Self::Stream(_) => f.write_str("Stream"),
-        }
-    }
-}
-
-impl EventTarget {
-    /// What errors call it.
-    fn name(&self) -> PathBuf {
-        match self {
-            Self::File(path) => path.clone(),
-            Self::Stream(_) => "-".into(),
-        }
-    }
-}
-
-/// As [`Request::check_files`] documents.
+/// Implements [`Request::check_files`].
 pub(super) fn check(request: &Request) -> Result<(), RunError> {
     let scenario = &request.scenario;
     let captures = request.pcap.iter().flat_map(|dir| {
@@ -47,14 +24,14 @@ pub(super) fn check(request: &Request) -> Result<(), RunError> {
         let real = request.real.iter();
         simulated.chain(real.flat_map(|ends| real_captures(scenario, *ends, dir)))
     });
-    check_outputs(&scenario.profiles, captures, request.events.as_ref(), || scenario.files())
+    check_outputs(&scenario.profiles, captures, request.events.as_deref(), || scenario.files())
 }
 
 /// Checks that the files of each profile have a name of their own, and that none of them is an input.
 pub(super) fn check_outputs<'a, I: Iterator<Item = &'a Path>>(
     profiles: &[Profile],
     captures: impl Iterator<Item = CapturePaths>,
-    events: Option<&EventTarget>,
+    events: Option<&Path>,
     inputs: impl Fn() -> I,
 ) -> Result<(), RunError> {
     let captures = captures.flat_map(|paths| [paths.server, paths.client]);
@@ -66,10 +43,7 @@ pub(super) fn check_outputs<'a, I: Iterator<Item = &'a Path>>(
     if let Some((_, profile)) = profiles.iter().enumerate().find(twice) {
         return Err(RunError::ProfileTwice(profile.to_string()));
     }
-    let events = match events {
-        Some(EventTarget::File(path)) => Some(path.clone()),
-        Some(EventTarget::Stream(_)) | None => None,
-    };
+    let events = events.filter(|path| !is_standard_output(path)).map(Path::to_path_buf);
     for output in events.into_iter().chain(captures) {
         if let Some(input) = inputs().find(|input| same_file(input, &output)) {
             return Err(RunError::InputIsOutput {
@@ -100,7 +74,7 @@ pub(super) struct Files {
     /// One for each profile, or none.
     captures: Vec<Capture>,
     events: Option<EventWriter<EventFile>>,
-    /// What errors call the event stream.
+    /// The event stream's name in errors.
     events_path: PathBuf,
 }
 
@@ -109,10 +83,9 @@ impl Files {
         profiles: &[Profile],
         order: Order,
         pcap: Option<&Path>,
-        events: Option<EventTarget>,
+        events: Option<PathBuf>,
     ) -> Result<Self, RunError> {
-        let events_path = events.as_ref().map(EventTarget::name).unwrap_or_default();
-        let events = events.map(EventFile::open).transpose()?;
+        let file = events.as_deref().map(EventFile::open).transpose()?;
         let paths = pcap.into_iter().flat_map(|dir| {
             let profiles = profiles.iter();
             profiles.map(move |profile| CapturePaths::new(dir, profile.name()))
@@ -120,8 +93,8 @@ impl Files {
         let captures = paths.map(|paths| Ok(Capture::create(&paths)?.ordered(order)));
         Ok(Self {
             captures: captures.collect::<Result<_, RunError>>()?,
-            events: events.map(|file| EventWriter::new(file, "").ordered(order)),
-            events_path,
+            events: file.map(|file| EventWriter::new(file, "").ordered(order)),
+            events_path: events.unwrap_or_default(),
         })
     }
 
@@ -162,15 +135,13 @@ impl Files {
 /// The event stream of stages with real packets.
 pub(super) struct EventStream {
     file: EventFile,
-    /// What errors call it.
+    /// Its name in errors.
     path: PathBuf,
 }
 
 impl EventStream {
-    pub(super) fn begin(target: EventTarget) -> Result<Self, OutputError> {
-        let path = target.name();
-        let file = EventFile::open(target)?;
-        Ok(Self { file, path })
+    pub(super) fn begin(path: PathBuf) -> Result<Self, OutputError> {
+        Ok(Self { file: EventFile::open(&path)?, path })
     }
 
     pub(super) fn writer(&mut self) -> EventWriter<stage::EventTarget<'_>> {
@@ -195,22 +166,23 @@ fn complete(written: io::Result<EventFile>, path: PathBuf) -> Result<(), OutputE
 
 /// An event stream under way.
 pub(super) enum EventFile {
+    /// A file, which gets its name once it is whole.
     File(OutputFile),
-    Stream(Box<dyn Write + Send>),
+    StandardOutput(io::Stdout),
 }
 
 impl EventFile {
-    fn open(target: EventTarget) -> Result<Self, OutputError> {
-        Ok(match target {
-            EventTarget::File(path) => Self::File(OutputFile::create(&path)?),
-            EventTarget::Stream(stream) => Self::Stream(stream),
+    fn open(path: &Path) -> Result<Self, OutputError> {
+        Ok(match is_standard_output(path) {
+            true => Self::StandardOutput(io::stdout()),
+            false => Self::File(OutputFile::create(path)?),
         })
     }
 
     fn publish(self) -> Result<(), OutputError> {
         match self {
             Self::File(file) => file.publish(),
-            Self::Stream(_) => Ok(()),
+            Self::StandardOutput(_) => Ok(()),
         }
     }
 }
@@ -219,14 +191,14 @@ impl Write for EventFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::File(file) => file.write(bytes),
-            Self::Stream(stream) => stream.write(bytes),
+            Self::StandardOutput(out) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::File(file) => file.flush(),
-            Self::Stream(stream) => stream.flush(),
+            Self::StandardOutput(out) => out.flush(),
         }
     }
 }

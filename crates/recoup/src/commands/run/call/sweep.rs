@@ -1,6 +1,6 @@
 //! Runs the cells of a sweep, several at a time.
 
-use super::{Progress, Request, RunError, drop_without_effect, flows};
+use super::{Progress, Request, RunError, Work, drop_without_effect, flows};
 use recoup_lab::report::Report;
 use recoup_lab::run::run_until;
 use recoup_lab::scenario::Scenario;
@@ -28,12 +28,12 @@ pub struct WorldSweepRequest {
     pub cells: Vec<(Cell, WorldScenario)>,
 }
 
-/// What a sweep found.
+/// The results of a sweep.
 #[derive(Debug)]
 pub struct SweepOutcome<R> {
     /// The finished cells in the order of the sweep. After an interruption, unfinished ones are missing.
     pub finished: Vec<(Cell, R)>,
-    /// What the user should know of the results, a line each.
+    /// Notes on the results, a line each.
     pub notes: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub struct SweepOutcome<R> {
 type Finished = (Report, Vec<String>);
 
 impl SweepRequest {
-    /// What has no effect on these cells, a line each.
+    /// Notes on settings that have no effect on these cells, a line each.
     pub fn notes(&self) -> Vec<String> {
         let notes = self.cells.iter().map(|(cell, scenario)| {
             let request = self.request(scenario);
@@ -83,25 +83,17 @@ impl SweepRequest {
                 outcomes
             }
         };
-        let finished = self.cells.iter().zip(outcomes);
-        let finished = finished.filter_map(|((cell, _), outcome)| {
-            let (report, notes) = outcome?;
-            Some(((cell.clone(), report), notes))
-        });
-        let (finished, notes): (Vec<_>, Vec<_>) = finished.unzip();
-        let cells = finished.iter().map(|(cell, _)| cell);
-        let notes = merged(cells.zip(notes), finished.len());
-        Ok(SweepOutcome { finished, notes })
+        Ok(SweepOutcome::of(&self.cells, outcomes))
     }
 
     /// The report and the notes of each cell in the simulator; `None` for cells that were not finished.
     fn simulated(&self, progress: &dyn Progress) -> Result<Vec<Option<Finished>>, RunError> {
         let totals = self.cells.iter().map(|(_, scenario)| total(scenario));
-        progress.stage_begins(Stage::Sim, totals.fold(0, u64::saturating_add));
+        progress.begins(Work::Flows(Stage::Sim), totals.fold(0, u64::saturating_add));
         let (cells, each) = division(self.cells.len());
         let outcomes = in_parallel(self.cells.len(), cells, |number| {
             let (_, scenario) = &self.cells[number];
-            let done = |flows| progress.flows_finished(flows);
+            let done = |flows| progress.advanced(flows);
             if progress.is_stopped() {
                 return Ok(None);
             }
@@ -113,7 +105,7 @@ impl SweepRequest {
                 (Report::new(scenario, &results), notes.into_iter().collect())
             }))
         });
-        progress.stage_ends();
+        progress.ends();
         outcomes
     }
 }
@@ -130,46 +122,43 @@ fn division(cells: usize) -> (usize, usize) {
 }
 
 impl WorldSweepRequest {
-    /// The time to simulate, of all worlds together.
-    pub fn total(&self) -> Duration {
-        let worlds = self.cells.iter().map(|(_, world)| world.total());
-        worlds.fold(Duration::ZERO, Duration::saturating_add)
-    }
-
-    /// Runs all cells. `done` and `is_stopped` are those of [`WorldRequest::run`](super::world::WorldRequest::run).
-    /// The result does not depend on the number of cores.
+    /// Runs all cells. The result does not depend on the number of cores.
     ///
     /// # Errors
     /// A world that cannot be built.
-    pub fn run(
-        &self,
-        done: &(dyn Fn(Duration) + Sync),
-        is_stopped: &(dyn Fn() -> bool + Sync),
-    ) -> Result<SweepOutcome<WorldReport>, RunError> {
+    pub fn run(&self, progress: &dyn Progress) -> Result<SweepOutcome<WorldReport>, RunError> {
+        let total = self.cells.iter().map(|(_, world)| world.total()).fold(Duration::ZERO, Duration::saturating_add);
         let (cells, each) = division(self.cells.len());
-        let results = in_parallel(self.cells.len(), cells, |number| {
-            let (_, world) = &self.cells[number];
-            if is_stopped() {
-                return Ok(None);
-            }
-            let results = world.run(each, done, is_stopped).map_err(RunError::World)?;
-            let simulated = results.iter().map(|result| result.simulated);
-            let is_finished = simulated.sum::<Duration>() == world.total();
-            let report = || {
-                let notes = super::world::cut_off(world, &results);
-                (WorldReport::new(world, &results), notes)
-            };
-            Ok::<_, RunError>(is_finished.then(report))
+        let outcomes = super::world::follow(progress, total, |done, is_stopped| {
+            in_parallel(self.cells.len(), cells, |number| {
+                let (_, world) = &self.cells[number];
+                if is_stopped() {
+                    return Ok(None);
+                }
+                let results = world.run(each, done, is_stopped).map_err(RunError::World)?;
+                let simulated = results.iter().map(|result| result.simulated);
+                let is_finished = simulated.sum::<Duration>() == world.total();
+                Ok::<_, RunError>(is_finished.then(|| {
+                    let notes = super::world::cut_off(world, &results);
+                    (WorldReport::new(world, &results), notes)
+                }))
+            })
         })?;
-        let finished = self.cells.iter().zip(results);
-        let finished = finished.filter_map(|((cell, _), result)| {
-            let (report, notes) = result?;
+        Ok(SweepOutcome::of(&self.cells, outcomes))
+    }
+}
+
+impl<R> SweepOutcome<R> {
+    /// The reports and notes of the cells that were finished.
+    fn of<S>(cells: &[(Cell, S)], outcomes: Vec<Option<(R, Vec<String>)>>) -> Self {
+        let finished = cells.iter().zip(outcomes).filter_map(|((cell, _), outcome)| {
+            let (report, notes) = outcome?;
             Some(((cell.clone(), report), notes))
         });
         let (finished, notes): (Vec<_>, Vec<_>) = finished.unzip();
         let cells = finished.iter().map(|(cell, _)| cell);
         let notes = merged(cells.zip(notes), finished.len());
-        Ok(SweepOutcome { finished, notes })
+        Self { finished, notes }
     }
 }
 
@@ -191,80 +180,4 @@ fn merged<'a>(notes: impl Iterator<Item = (&'a Cell, Vec<String>)>, cells: usize
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use recoup_lab::sweep::{Sweep, SweepReport};
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    /// Stops after so many flows.
-    struct Until {
-        flows: u64,
-        finished: AtomicU64,
-    }
-
-    impl Progress for Until {
-        fn stage_begins(&self, _: Stage, _: u64) {}
-
-        fn flows_finished(&self, flows: u64) {
-            self.finished.fetch_add(flows, Ordering::Relaxed);
-        }
-
-        fn stage_ends(&self) {}
-
-        fn is_stopped(&self) -> bool {
-            self.finished.load(Ordering::Relaxed) >= self.flows
-        }
-    }
-
-    fn sweep(texts: &[&str], flows: u64) -> (Scenario, Sweep, SweepRequest) {
-        let mut base = Scenario::load("tail-loss").unwrap();
-        base.flows = flows;
-        let texts: Vec<String> = texts.iter().map(|text| (*text).into()).collect();
-        let sweep = Sweep::parse(&texts).unwrap();
-        let request = SweepRequest { cells: sweep.scenarios(&base).unwrap(), simulate: true, real: Vec::new() };
-        (base, sweep, request)
-    }
-
-    #[test]
-    fn a_cell_is_the_same_as_a_run_of_its_own() {
-        let (_, _, request) = sweep(&["drop=bernoulli:2%,bernoulli:8%", "rtt=10ms,40ms"], 70);
-        let all = Until { flows: u64::MAX, finished: AtomicU64::new(0) };
-        let outcome = request.run(&all).unwrap();
-        assert_eq!(outcome.finished.len(), 4);
-        assert_eq!(all.finished.into_inner(), 4 * 3 * 70);
-        for ((cell, report), (_, scenario)) in outcome.finished.iter().zip(&request.cells) {
-            let alone = recoup_lab::run::run(scenario, 1, |_| ()).unwrap();
-            let alone = Report::new(scenario, &alone);
-            assert_eq!(report.to_json(), alone.to_json(), "{cell}");
-        }
-    }
-
-    #[test]
-    fn an_interrupted_sweep_has_whole_cells_and_names_the_others() {
-        let (base, sweep, request) = sweep(&["rtt=1ms,2ms,3ms,4ms,5ms,6ms,7ms,8ms"], 1000);
-        let until = Until {
-            // The first cell's flows and some more.
-            flows: 3500,
-            finished: AtomicU64::new(0),
-        };
-        let outcome = request.run(&until).unwrap();
-        for (cell, report) in &outcome.finished {
-            let flows = report.results.iter().map(|entry| entry.result.cost.flows);
-            assert_eq!(flows.collect::<Vec<_>>(), [1000; 3], "{cell}");
-        }
-        let report = SweepReport::of_pairs(&base, &sweep, &outcome.finished).unwrap();
-        let missing = report.missing().len();
-        assert_eq!(outcome.finished.len() + missing, 8);
-        assert!(missing >= 5, "{missing}");
-        assert_eq!(report.missing()[missing - 1].to_string(), "rtt=8ms");
-    }
-
-    #[test]
-    fn a_note_stands_once_with_the_cells_it_is_about() {
-        let (_, sweep, _) = sweep(&["rtt=1ms,2ms,3ms"], 1);
-        let cells = sweep.cells();
-        let notes = [&["all", "one"][..], &["all", "two"], &["all", "two"]];
-        let notes = notes.map(|notes| notes.iter().map(|note| (*note).into()).collect());
-        assert_eq!(merged(cells.iter().zip(notes), 3), ["all", "rtt=1ms: one", "rtt=2ms and others: two"]);
-    }
-}
+mod tests;

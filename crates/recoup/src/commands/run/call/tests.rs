@@ -6,25 +6,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct Counter {
     finished: AtomicU64,
     most: u64,
-    stages: Mutex<Vec<(Stage, u64)>>,
+    begun: Mutex<Vec<(Work, u64)>>,
 }
 
 impl Counter {
     fn up_to(most: u64) -> Self {
-        Self { finished: AtomicU64::new(0), most, stages: Mutex::default() }
+        Self { finished: AtomicU64::new(0), most, begun: Mutex::default() }
     }
 }
 
 impl Progress for Counter {
-    fn stage_begins(&self, stage: Stage, flows: u64) {
-        self.stages.lock().unwrap().push((stage, flows));
+    fn begins(&self, work: Work, size: u64) {
+        self.begun.lock().unwrap().push((work, size));
     }
 
-    fn flows_finished(&self, flows: u64) {
-        self.finished.fetch_add(flows, Ordering::Relaxed);
+    fn advanced(&self, by: u64) {
+        self.finished.fetch_add(by, Ordering::Relaxed);
     }
 
-    fn stage_ends(&self) {}
+    fn ends(&self) {}
 
     fn is_stopped(&self) -> bool {
         self.finished.load(Ordering::Relaxed) >= self.most
@@ -46,14 +46,14 @@ fn every_flow_of_every_profile_is_run() {
     assert_eq!(outcome.notes, [""; 0]);
     let flows: Vec<u64> = outcome.results.iter().map(|r| r.cost.flows).collect();
     assert_eq!(flows, [3, 3]);
-    assert_eq!(*progress.stages.lock().unwrap(), [(Stage::Sim, 6)]);
+    assert_eq!(*progress.begun.lock().unwrap(), [(Work::Flows(Stage::Sim), 6)]);
 }
 
 #[test]
 fn a_stopped_run_has_the_results_of_the_finished_flows_and_no_files() {
     let dir = tempfile::tempdir().unwrap();
     let events = dir.path().join("events");
-    let request = Request { events: Some(EventTarget::File(events.clone())), ..request(100) };
+    let request = Request { events: Some(events.clone()), ..request(100) };
     let outcome = request.run(&Counter::up_to(5)).unwrap();
     assert!(outcome.interrupted);
     let flows: Vec<u64> = outcome.results.iter().map(|r| r.cost.flows).collect();

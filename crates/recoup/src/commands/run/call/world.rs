@@ -1,7 +1,7 @@
 //! Runs a world in the simulator.
 
 use super::files::{Files, check_outputs};
-use super::{EventTarget, RunError};
+use super::{Progress, RunError, Work};
 use recoup_lab::pcap::{CapturePaths, Order};
 use recoup_lab::world::{Chosen, Watch, WorldResult, WorldScenario};
 use recoup_support::quantity::format_duration;
@@ -9,67 +9,55 @@ use recoup_support::threads::cores;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Which world to run, and what to write meanwhile.
+/// A run of a world, and the files that it writes.
 #[derive(Debug)]
 pub struct WorldRequest {
     /// The world with its profiles, runs and seed.
     pub world: WorldScenario,
     /// The folder for packet captures, two for each profile. They have the first run's packets.
     pub pcap: Option<PathBuf>,
-    /// Where the event stream of the first runs goes.
-    pub events: Option<EventTarget>,
+    /// The file of the event stream of the first runs, `-` for standard output.
+    pub events: Option<PathBuf>,
     /// The flows whose packets and events are written; all if empty.
     pub watched: Vec<Chosen>,
 }
 
-/// What a run of a world found.
+/// The results of a run of a world.
 #[derive(Debug, Default)]
 pub struct WorldOutcome {
     /// A result for each profile of which something was simulated.
     pub results: Vec<WorldResult>,
-    /// What the user should know of the results, a line each.
+    /// Notes on the results, a line each.
     pub notes: Vec<String>,
 }
 
 impl WorldRequest {
-    /// The time to simulate, of all worlds together.
-    pub fn total(&self) -> Duration {
-        self.world.total()
-    }
-
-    /// Runs the world. `done` is called from any thread with the simulated time since its last call; `is_stopped` may
-    /// end the run early. Files of an interrupted run are not written.
+    /// Runs the world. Files of an interrupted run are not written.
     ///
     /// # Errors
     /// Files that cannot be written.
-    pub fn run(
-        self,
-        done: &(dyn Fn(Duration) + Sync),
-        is_stopped: &(dyn Fn() -> bool + Sync),
-    ) -> Result<WorldOutcome, RunError> {
+    pub fn run(self, progress: &dyn Progress) -> Result<WorldOutcome, RunError> {
         let world = &self.world;
         let dirs = self.pcap.iter();
         let captures = dirs.flat_map(|dir| {
             let profiles = world.profiles.iter();
             profiles.map(|profile| CapturePaths::new(dir, profile.name()))
         });
-        check_outputs(&world.profiles, captures, self.events.as_ref(), || world.files())?;
+        check_outputs(&world.profiles, captures, self.events.as_deref(), || world.files())?;
         let has_files = self.pcap.is_some() || self.events.is_some();
-        let mut results = match has_files {
-            false => world.run(cores(), done, is_stopped).map_err(RunError::World)?,
+        let mut results = follow(progress, world.total(), |done, is_stopped| match has_files {
+            false => world.run(cores(), done, is_stopped).map_err(RunError::World),
             true => {
-                let order = Order::Together;
-                let pcap = self.pcap.as_deref();
-                let files = Files::begin(&world.profiles, order, pcap, self.events)?;
+                let files = Files::begin(&world.profiles, Order::Together, self.pcap.as_deref(), self.events)?;
                 files.run(&world.profiles, is_stopped, |profile, observer| {
                     let mut watch = Watch::new(observer, &self.watched);
                     let result = world.run_observed(profile, &mut watch, done, is_stopped);
                     result.map_err(RunError::World)
-                })?
+                })
             }
-        };
+        })?;
         let mut notes = Vec::new();
-        if is_stopped() {
+        if progress.is_stopped() {
             notes.push(interruption(world, &results, has_files));
             results.retain(|result| !result.simulated.is_zero());
         }
@@ -78,7 +66,21 @@ impl WorldRequest {
     }
 }
 
-/// How far an interrupted run came.
+/// Runs worlds that simulate `total` together. `run` is given what to call with the time simulated since its last call,
+/// and whether to end early.
+pub(super) fn follow<T>(
+    progress: &dyn Progress,
+    total: Duration,
+    run: impl FnOnce(&(dyn Fn(Duration) + Sync), &(dyn Fn() -> bool + Sync)) -> Result<T, RunError>,
+) -> Result<T, RunError> {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    progress.begins(Work::SimulatedTime, millis(total));
+    let result = run(&|time| progress.advanced(millis(time)), &|| progress.is_stopped());
+    progress.ends();
+    result
+}
+
+/// A note on the time that an interrupted run simulated.
 fn interruption(world: &WorldScenario, results: &[WorldResult], has_files: bool) -> String {
     let begun = results.iter().filter(|result| !result.simulated.is_zero());
     let begun: Vec<String> =
