@@ -1,7 +1,12 @@
 //! Measures whole runs, of this program and of others. Each run has a process of its own, so its
 //! peak memory is its own.
 
-use std::{fs, path::Path, process::{Command, Stdio}, time::{Duration, Instant}};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
 /// Runs per case. The median is reported.
 const RUNS: usize = 3;

@@ -9,10 +9,19 @@ mod flows;
 
 use draw::{Draws, Purpose};
 use flows::Flow;
-use pcap_file::{pcap::{PcapHeader, PcapPacket, PcapWriter}, DataLink, Endianness, PcapError, TsResolution};
+use pcap_file::{
+    DataLink, Endianness, PcapError, TsResolution,
+    pcap::{PcapHeader, PcapPacket, PcapWriter},
+};
 use recoup_units::Direction;
 use recoup_wire::{Endpoints, IpVersion, Payload, encode};
-use std::{cmp::Reverse, collections::BinaryHeap, io::{self, BufRead, BufReader, Read, Seek, Write}, net::{IpAddr, Ipv4Addr, Ipv6Addr}, time::Duration};
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
+    io::{self, BufRead, BufReader, Read, Seek, Write},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    time::Duration,
+};
 
 /// Bytes captured per packet.
 const SNAPLEN: usize = 128;

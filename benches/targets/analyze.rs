@@ -10,9 +10,24 @@
 //! removed.
 
 use mimalloc::MiMalloc;
-use recoup_benches::{measure::{self, Cost}, traffic::{self, Content, Traffic}};
-use recoup_trace::{ablation::{self, Step}, analyze::{Findings, Settings, analyze}, finding::{Connection, Retransmission, Revision, Tally, Verdict}, read::{Packet, PacketSource, Reader}};
-use std::{fs::File, hint::black_box, io::{self, BufReader, BufWriter, Read, Write}, path::{Path, PathBuf}, str::FromStr, time::Instant};
+use recoup_benches::{
+    measure::{self, Cost},
+    traffic::{self, Content, Traffic},
+};
+use recoup_trace::{
+    ablation::{self, Step},
+    analyze::{Findings, Settings, analyze},
+    finding::{Connection, Retransmission, Revision, Tally, Verdict},
+    read::{Packet, PacketSource, Reader},
+};
+use std::{
+    fs::File,
+    hint::black_box,
+    io::{self, BufReader, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Instant,
+};
 use tempfile::TempDir;
 
 /// The allocator of the program.

@@ -6,8 +6,14 @@
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use recoup_benches::traffic::{Traffic, records};
-use recoup_trace::{analyze::{Kept, Settings, analyze}, read::Reader};
-use std::{hint::black_box, io::{BufReader, Cursor}};
+use recoup_trace::{
+    analyze::{Kept, Settings, analyze},
+    read::Reader,
+};
+use std::{
+    hint::black_box,
+    io::{BufReader, Cursor},
+};
 
 const PACKETS: u64 = 20_000;
 

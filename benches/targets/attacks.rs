@@ -5,8 +5,14 @@
 //! packet of the larger capture costs much more than one of the smaller, or if a capture of two million
 //! packets takes more than 350 MB. `RECOUP_BENCH_ATTACK` picks the patterns whose names contain it.
 
-use recoup_benches::{attacks::{ATTACKS, Attack}, measure};
-use recoup_trace::{analyze::{Findings, Settings, follow}, finding::{Closing, Connection, Retransmission, Revision}};
+use recoup_benches::{
+    attacks::{ATTACKS, Attack},
+    measure,
+};
+use recoup_trace::{
+    analyze::{Findings, Settings, follow},
+    finding::{Closing, Connection, Retransmission, Revision},
+};
 use std::path::Path;
 
 /// The cost of a packet may grow by this factor.

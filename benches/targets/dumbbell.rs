@@ -9,8 +9,14 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use recoup_path::{HopSpec, PathSpec, Queue};
 use recoup_recovery::Profile;
-use recoup_sim::{world::{FlowEnd, RouteId, Start, Topology, Traffic, World}, FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::{Config, flow::{ScriptProgress, Workload}};
+use recoup_sim::{
+    FlowSpec, NoObserver, Simulation, TimerModel,
+    world::{FlowEnd, RouteId, Start, Topology, Traffic, World},
+};
+use recoup_tcp::{
+    Config,
+    flow::{ScriptProgress, Workload},
+};
 use recoup_units::{BitRate, FlowId, Instant};
 use siphasher::sip::SipHasher13;
 use std::{cmp::Reverse, collections::BinaryHeap, hash::Hasher, time::Duration};

@@ -8,10 +8,13 @@
 #![allow(missing_docs)]
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
-use recoup_path::{PathSpec, HopSpec, Queue};
+use recoup_path::{HopSpec, PathSpec, Queue};
 use recoup_recovery::Profile;
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::{flow::{FlowRecord, Workload}, AckPolicy, Config};
+use recoup_tcp::{
+    AckPolicy, Config,
+    flow::{FlowRecord, Workload},
+};
 use recoup_units::{BitRate, FlowId};
 use std::{hint::black_box, time::Duration};
 

@@ -4,7 +4,7 @@
 // The macros generate items without documentation.
 #![allow(missing_docs)]
 
-use criterion::{measurement::WallTime, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
 use recoup_benches::made;
 use recoup_trace::read::{PacketSource, Reader};
 use std::{hint::black_box, io::Write, path::Path};

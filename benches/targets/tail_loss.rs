@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use recoup_path::{HopSpec, PathSpec};
 use recoup_recovery::Profile;
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::{flow::Workload, AckPolicy, Config};
+use recoup_tcp::{AckPolicy, Config, flow::Workload};
 use recoup_units::FlowId;
 use std::time::Duration;
 

@@ -1,8 +1,15 @@
 //! Invariants of the findings, for any capture.
 
-use recoup_trace::{analyze::{Findings, Kept}, finding::{Connection, Direction, Evidence, Retransmission, Revision, RttQuantiles, Tally, Verdict}, read::CapturedPacket};
+use recoup_trace::{
+    analyze::{Findings, Kept},
+    finding::{Connection, Direction, Evidence, Retransmission, Revision, RttQuantiles, Tally, Verdict},
+    read::CapturedPacket,
+};
 use recoup_wire::Flags;
-use std::{collections::{BTreeMap, BTreeSet}, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 /// Checks each connection when it ends, and keeps all.
 #[derive(Debug, Default)]

@@ -5,7 +5,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use recoup_fuzz::findings::{Checked, check_all};
-use recoup_trace::{analyze::{Kept, Settings, analyze}, read::Reader};
+use recoup_trace::{
+    analyze::{Kept, Settings, analyze},
+    read::Reader,
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(alone) = found(bytes, 0) else {

@@ -3,9 +3,18 @@
 
 #![no_main]
 
-use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
-use recoup_fuzz::{capture::{Capture, Step}, findings::{Checked, check_all}};
-use recoup_trace::{analyze::{Kept, Settings, follow}, read::CapturedPacket};
+use libfuzzer_sys::{
+    arbitrary::{self, Arbitrary},
+    fuzz_target,
+};
+use recoup_fuzz::{
+    capture::{Capture, Step},
+    findings::{Checked, check_all},
+};
+use recoup_trace::{
+    analyze::{Kept, Settings, follow},
+    read::CapturedPacket,
+};
 use std::time::Duration;
 
 const MOST_STEPS: usize = 400;

@@ -4,8 +4,14 @@
 
 #![no_main]
 
-use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
-use recoup_recovery::{profile::{BASES, Mechanism}, Ack, Sender, Timer, Transmission, Trigger};
+use libfuzzer_sys::{
+    arbitrary::{self, Arbitrary},
+    fuzz_target,
+};
+use recoup_recovery::{
+    Ack, Sender, Timer, Transmission, Trigger,
+    profile::{BASES, Mechanism},
+};
 use recoup_units::{Instant, Offset, Span};
 use std::{collections::HashSet, time::Duration};
 

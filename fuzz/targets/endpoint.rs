@@ -4,7 +4,10 @@
 
 #![no_main]
 
-use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
+use libfuzzer_sys::{
+    arbitrary::{self, Arbitrary},
+    fuzz_target,
+};
 use recoup_fuzz::network::{AnyHost, Network, Step};
 
 #[derive(Arbitrary, Debug)]

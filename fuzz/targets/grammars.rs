@@ -6,11 +6,15 @@
 use libfuzzer_sys::fuzz_target;
 use recoup_captures::filter::Filter;
 use recoup_captures::time_window::{format_time, parse_time};
-use recoup_support::quantity::{format_duration, parse_duration, parse_rate};
 use recoup_path::{DataSegments, DropRules, LinkTrace, LossSpec, Probability, Queue};
 use recoup_recovery::Profile;
+use recoup_support::quantity::{format_duration, parse_duration, parse_rate};
 use recoup_trace::analyze::TimeMark;
-use std::{fmt::{Debug, Display}, str::FromStr, time::Duration};
+use std::{
+    fmt::{Debug, Display},
+    str::FromStr,
+    time::Duration,
+};
 
 const CENTURY: Duration = Duration::from_secs(100 * 366 * 86_400);
 

@@ -4,9 +4,15 @@
 
 #![no_main]
 
-use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
+use libfuzzer_sys::{
+    arbitrary::{self, Arbitrary},
+    fuzz_target,
+};
 use recoup_fuzz::capture::{Capture, Step};
-use recoup_trace::{analyze::{Analyzer, Kept, SavedAnalysis, Settings}, read::CapturedPacket};
+use recoup_trace::{
+    analyze::{Analyzer, Kept, SavedAnalysis, Settings},
+    read::CapturedPacket,
+};
 use std::{cell::RefCell, mem::take};
 
 const MOST_STEPS: usize = 200;

@@ -4,7 +4,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recoup_lab::{report::{Report, View}, run::run, scenario::{Scenario, ScenarioError}, settings::{self, Settings}};
+use recoup_lab::{
+    report::{Report, View},
+    run::run,
+    scenario::{Scenario, ScenarioError},
+    settings::{self, Settings},
+};
 use recoup_sim::TimerModel;
 use recoup_table::Keep;
 use recoup_tcp::AckPolicy;

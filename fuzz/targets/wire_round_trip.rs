@@ -2,7 +2,10 @@
 
 #![no_main]
 
-use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
+use libfuzzer_sys::{
+    arbitrary::{self, Arbitrary},
+    fuzz_target,
+};
 use recoup_fuzz::AnySegment;
 use recoup_wire::{Checksum, Endpoints, Options, Payload, Segment, decode, encode, ip_len};
 use std::net::SocketAddr;

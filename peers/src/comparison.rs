@@ -1,6 +1,14 @@
 //! All measurements, round by round.
 
-use crate::{case::{Case, Table, tables}, machine, measure::{Times, measure}, network::Network, process::SenderProcess, report::{self, Rounds}, senders::{self, Failed, Options, Sender}};
+use crate::{
+    case::{Case, Table, tables},
+    machine,
+    measure::{Times, measure},
+    network::Network,
+    process::SenderProcess,
+    report::{self, Rounds},
+    senders::{self, Failed, Options, Sender},
+};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
@@ -76,7 +84,11 @@ impl Plan {
         let titles: Vec<String> = all.iter().map(|table| table.title.clone()).collect();
         let chosen = all.into_iter();
         let chosen: Vec<Table> = chosen.filter(|table| table.title.contains(text)).collect();
-        if chosen.is_empty() { Err(format!("--table {text}: no title contains it; the titles are: {}", titles.join("; ")).into()) } else { Ok(chosen) }
+        if chosen.is_empty() {
+            Err(format!("--table {text}: no title contains it; the titles are: {}", titles.join("; ")).into())
+        } else {
+            Ok(chosen)
+        }
     }
 
     /// The senders that run on this machine, and a line for each that does not.

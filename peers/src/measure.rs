@@ -1,6 +1,12 @@
 //! Measures one sender in one case.
 
-use crate::{case::{COMPLETION_RTT, Case, LOSS_RTT, Reader}, network::Network, process::SenderProcess, receiver::{connect, read_answer, read_for}, senders::{Failed, Options, Sender}};
+use crate::{
+    case::{COMPLETION_RTT, Case, LOSS_RTT, Reader},
+    network::Network,
+    process::SenderProcess,
+    receiver::{connect, read_answer, read_for},
+    senders::{Failed, Options, Sender},
+};
 use procfs::{Current, CurrentSI, KernelStats, Meminfo};
 use recoup_path::DropRules;
 use recoup_units::Direction;

@@ -11,7 +11,15 @@
 use crate::senders::{Failed, Options, Sender};
 use recoup_net::{Namespace, Relay, Wire};
 use recoup_path::HopSpec;
-use std::{io::ErrorKind, net::{IpAddr, Ipv4Addr}, os::{fd::AsFd, unix::net::UnixStream}, process::Command, sync::Arc, thread::{self, JoinHandle}, time::Duration};
+use std::{
+    io::ErrorKind,
+    net::{IpAddr, Ipv4Addr},
+    os::{fd::AsFd, unix::net::UnixStream},
+    process::Command,
+    sync::Arc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
 /// The kernel's addresses on the veth devices.
 const VETH: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 0, 2)];
@@ -40,7 +48,11 @@ impl Network {
     /// Sender and receiver without delay.
     pub fn direct(sender: Sender, options: Options) -> Result<Self, Failed> {
         let receiver = Namespace::new()?;
-        let place = if sender.is_kernel() { SenderPlace::Apart(join_by_veth(&receiver, options)?) } else { SenderPlace::Receiver };
+        let place = if sender.is_kernel() {
+            SenderPlace::Apart(join_by_veth(&receiver, options)?)
+        } else {
+            SenderPlace::Receiver
+        };
         Ok(Self { receiver, sender: place, kernel: VETH[1].into() })
     }
 
@@ -123,11 +135,13 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), Failed> {
         ErrorKind::NotFound => format!("`{program}` is not installed"),
         _ => format!("cannot run `{program}`: {e}"),
     })?;
-    if output.status.success() { Ok(()) } else {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.lines().next().unwrap_or_default();
-            Err(format!("`{program} {}` failed: {said}", arguments.join(" ")).into())
-        }
+    if output.status.success() {
+        Ok(())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().next().unwrap_or_default();
+        Err(format!("`{program} {}` failed: {said}", arguments.join(" ")).into())
+    }
 }
 
 /// A path that carries packets until this is dropped.

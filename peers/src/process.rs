@@ -1,8 +1,18 @@
 //! A sender's process.
 
-use crate::{network::Network, senders::{Failed, Options, Sender}};
+use crate::{
+    network::Network,
+    senders::{Failed, Options, Sender},
+};
 use procfs::process::Process;
-use std::{io::{BufRead, BufReader, Read}, net::SocketAddr, process::{Child, Command, Stdio}, sync::mpsc::channel, thread, time::Duration};
+use std::{
+    io::{BufRead, BufReader, Read},
+    net::SocketAddr,
+    process::{Child, Command, Stdio},
+    sync::mpsc::channel,
+    thread,
+    time::Duration,
+};
 
 /// How long a sender may take to accept connections.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -2,7 +2,11 @@
 
 use crate::{case::Reader, senders::Failed};
 use recoup_net::set_receive_low_water_mark;
-use std::{io::{ErrorKind, Read, Write}, net::{SocketAddr, TcpStream}, time::{Duration, Instant}};
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::{Duration, Instant},
+};
 
 /// How long a connection may deliver nothing before the sender counts as stuck.
 const SILENCE: Duration = Duration::from_secs(30);

@@ -3,7 +3,11 @@
 //! A cell has the median of the rounds, their range, and the ratio to Linux with cubic: the median of the ratios within
 //! a round.
 
-use crate::{case::{Case, Table}, measure::Measured, senders::Sender};
+use crate::{
+    case::{Case, Table},
+    measure::Measured,
+    senders::Sender,
+};
 use comfy_table::presets::ASCII_MARKDOWN;
 
 /// The sender that the others are compared with.

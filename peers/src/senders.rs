@@ -18,7 +18,10 @@ use crate::{case::Case, versions::version_of};
 use ::smoltcp::socket::tcp::CongestionControl;
 use clap::{Args, ValueEnum};
 use recoup_net::host::{TunDevice, TunOptions};
-use std::{error::Error, net::{IpAddr, SocketAddr}};
+use std::{
+    error::Error,
+    net::{IpAddr, SocketAddr},
+};
 
 /// An error in words.
 pub type Failed = Box<dyn Error + Send + Sync>;

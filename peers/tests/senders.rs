@@ -3,7 +3,12 @@
 //! The tests need root and TUN. Without them they are skipped, or fail if RECOUP_REQUIRE_TOOLS is set.
 
 use recoup_net::{Namespace, host::TunDevice};
-use std::{io::{BufRead, BufReader, Read, Write}, net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream}, process::{Child, Command, Stdio}, time::{Duration, Instant}};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
 
 /// The senders, and whether they have offloads.
 const SENDERS: [(&str, bool); 9] = [

@@ -1,6 +1,9 @@
 //! The patterns.
 
-use super::{Attack, wire::{MSS, SUPER, Wire}};
+use super::{
+    Attack,
+    wire::{MSS, SUPER, Wire},
+};
 
 /// All attacks.
 pub const ATTACKS: &[Attack] = &[

@@ -10,10 +10,13 @@
 //! | hosts       | Linux, with the server's kernel of today or of the papers; one in eight flows over IPv6 |
 
 use super::draw::{Draws, Purpose};
-use recoup_path::{PathSpec, GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
+use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, PathSpec, Probability, Queue};
 use recoup_recovery::{Event, Mechanisms};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::{flow::{Host, TimedWrite, Workload}, AckPolicy, Config};
+use recoup_tcp::{
+    AckPolicy, Config,
+    flow::{Host, TimedWrite, Workload},
+};
 use recoup_units::{BitRate, Direction, FlowId, Instant};
 use recoup_wire::{IpVersion, Segment};
 use std::time::Duration;

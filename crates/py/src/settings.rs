@@ -3,7 +3,6 @@
 use crate::errors::{capture, wrong};
 use pyo3::prelude::*;
 use recoup::analysis_args::{AnalysisArgs, AnalysisArgsError, parse_idle, parse_threads};
-use recoup::commands::analyze::call as analyze;
 use recoup_captures::capture::{Captures, Input};
 use recoup_captures::filter::Filter;
 use recoup_captures::time_window::parse_time;

@@ -3,11 +3,8 @@
 
 use crate::errors::defect;
 use pyo3::prelude::*;
-use recoup::commands::analyze::call as analyze;
 use recoup::commands::run::call as run_call;
-use recoup::commands::whatif::call as whatif;
 use recoup_captures::capture::Progress;
-use recoup_lab::stage::Stage;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};

@@ -3,6 +3,8 @@
 use crate::{code::Statement, error::Place, packet::Packet};
 use recoup_recovery::Profile;
 use std::time::Duration;
+
+/// A parsed script.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub(crate) name: String,

@@ -15,10 +15,20 @@
 //! An idle connection holds an entry in a map.
 
 use super::{Failed, Options, PORT, REQUEST, announce, open_device};
-use recoup_net::{host::{Device, TunDevice}, LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader};
-use recoup_wire::{Endpoints, Flags, Payload, Segment, SeqNumber, TCP_CHECKSUM_OFFSET, decode_unverified, encode, encode_headers};
+use recoup_net::{
+    LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader,
+    host::{Device, TunDevice},
+};
+use recoup_wire::{
+    Endpoints, Flags, Payload, Segment, SeqNumber, TCP_CHECKSUM_OFFSET, decode_unverified, encode, encode_headers,
+};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use std::{collections::{HashMap, VecDeque}, hash::{BuildHasher, RandomState}, net::SocketAddr, os::fd::AsFd};
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::{BuildHasher, RandomState},
+    net::SocketAddr,
+    os::fd::AsFd,
+};
 
 /// Packets that a connection sends before others have their turn.
 const BURST: u32 = 64;

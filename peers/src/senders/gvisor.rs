@@ -5,7 +5,16 @@
 
 use super::{Failed, Options, open_device};
 use rustix::io::{FdFlags, fcntl_setfd};
-use std::{ffi::OsStr, io::ErrorKind, os::{fd::{AsFd, AsRawFd}, unix::process::CommandExt}, path::{Path, PathBuf}, process::Command};
+use std::{
+    ffi::OsStr,
+    io::ErrorKind,
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// The Go module.
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/gvisor");

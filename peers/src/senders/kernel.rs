@@ -2,7 +2,13 @@
 
 use super::{Failed, PORT, REQUEST, announce};
 use rustix::{event::epoll, net::sockopt::set_tcp_congestion};
-use std::{collections::HashMap, io::{Read, Write}, net::{Ipv4Addr, TcpListener, TcpStream}, os::fd::AsRawFd, thread};
+use std::{
+    collections::HashMap,
+    io::{Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    os::fd::AsRawFd,
+    thread,
+};
 
 /// The most bytes of one write.
 const CHUNK: usize = 256 << 10;

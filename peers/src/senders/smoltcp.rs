@@ -22,11 +22,24 @@
 //! with the pages it has written so far. It is over ten seconds after its end (TIME-WAIT).
 
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
-use recoup_net::{host::{Device as _, TunDevice}, LONGEST_SUPER_PACKET, VnetHeader};
+use recoup_net::{
+    LONGEST_SUPER_PACKET, VnetHeader,
+    host::{Device as _, TunDevice},
+};
 use recoup_wire::TCP_CHECKSUM_OFFSET;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use smoltcp::{iface::{Config, Interface, PollIngressSingleResult, PollResult, SocketHandle, SocketSet}, phy::{self, Checksum, DeviceCapabilities, Medium, PacketMeta}, socket::tcp::{self, CongestionControl, State}, time::Instant, wire::{HardwareAddress, IpAddress, IpCidr, IpProtocol, Ipv4Packet, TcpPacket, checksum}};
-use std::{hash::{BuildHasher, RandomState}, num::NonZeroUsize, os::fd::AsFd};
+use smoltcp::{
+    iface::{Config, Interface, PollIngressSingleResult, PollResult, SocketHandle, SocketSet},
+    phy::{self, Checksum, DeviceCapabilities, Medium, PacketMeta},
+    socket::tcp::{self, CongestionControl, State},
+    time::Instant,
+    wire::{HardwareAddress, IpAddress, IpCidr, IpProtocol, Ipv4Packet, TcpPacket, checksum},
+};
+use std::{
+    hash::{BuildHasher, RandomState},
+    num::NonZeroUsize,
+    os::fd::AsFd,
+};
 
 /// Packets read in a turn, and sockets that listen at its start: each of the packets may be a SYN.
 const BATCH: usize = 64;

@@ -16,9 +16,17 @@
 
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
 use recoup_net::host::TunDevice;
-use std::{io, net::SocketAddr, os::fd::{AsFd, AsRawFd, RawFd}, sync::Arc};
-use tcp_ip::{tcp::{TcpListener, TcpStream}, IpStackConfig, IpStackRecv, IpStackSend, ip_stack};
-use tokio::io::{unix::AsyncFd, AsyncReadExt, AsyncWriteExt};
+use std::{
+    io,
+    net::SocketAddr,
+    os::fd::{AsFd, AsRawFd, RawFd},
+    sync::Arc,
+};
+use tcp_ip::{
+    IpStackConfig, IpStackRecv, IpStackSend, ip_stack,
+    tcp::{TcpListener, TcpStream},
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, unix::AsyncFd};
 
 /// Packets that go to the device at once.
 const BATCH: usize = 128;

@@ -9,7 +9,6 @@ use crate::reread::{Sought, read_connections};
 use crate::study::Model;
 use crate::whatif::{Gathering, Reasons, TOO_LARGE, Task};
 use recoup_support::threads::in_parallel;
-use recoup_support::threads::in_parallel;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::ReadError;

@@ -13,7 +13,6 @@ use super::pools::Pools;
 use super::reasons::Reasons;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_support::threads::in_parallel_with;
-use recoup_support::threads::in_parallel_with;
 use recoup_whatif::loss::LossProcess;
 use recoup_whatif::{Mismatch, Outcome, Pacing, Recorded, Reproduced, Rerunner, record};
 use std::convert::Infallible;

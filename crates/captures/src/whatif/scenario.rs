@@ -22,7 +22,6 @@ use crate::capture::{Again, Capture, Progress};
 use crate::reread::read_connections;
 use facts::Facts;
 use recoup_support::threads::in_parallel_with;
-use recoup_support::threads::in_parallel_with;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::ReadError;

@@ -5,7 +5,6 @@ use recoup_sim::NoObserver;
 use recoup_sim::world::LinkRecord;
 use recoup_support::suggest::did_you_mean;
 use recoup_support::threads::in_parallel;
-use recoup_support::threads::in_parallel;
 use recoup_units::Direction;
 use std::time::Duration;
 

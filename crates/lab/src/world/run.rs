@@ -9,7 +9,6 @@ use recoup_sim::world::{FlowEnd, LinkRecord, World};
 use recoup_sim::{NoObserver, Observer};
 use recoup_support::stats::Durations;
 use recoup_support::threads::in_parallel;
-use recoup_support::threads::in_parallel;
 use recoup_tcp::Endpoint;
 use recoup_units::{BitRate, Direction, Instant, Offset};
 use std::time::Duration;

@@ -9,7 +9,6 @@
 
 use crate::threads::{cores, in_parallel_with};
 use recoup_path::draws::Draws;
-use recoup_support::threads::{cores, in_parallel_with};
 use std::convert::Infallible;
 
 /// How often the units are drawn.

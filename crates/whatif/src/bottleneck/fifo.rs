@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 /// Backlog of a queue, without the packet in service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Backlog {
+    /// Packets that wait.
     pub packets: u32,
     /// Their bytes, with IP headers.
     pub bytes: u64,
