@@ -27,6 +27,7 @@
 //! | `flights` | counts the segments lost in a flight, and times the recovery |
 //! | `distribution` | keeps distributions in bounded memory |
 
+//! | `merge` | adds the totals of parts |
 //! | [`slp`] | the analysis of the 2021 paper on selective loss prevention |
 //! | [`published`] | holds the figures that the study prints of its own senders |
 //! | `tables`, `claims` | make the tables, and compute the study's statements for this capture |

@@ -1,3 +1,5 @@
+//! Shared by HTML documents: the head with its content security policy, escaped text, the base of the style sheet and
+//! of the scripts, and the dark theme of pictures.
 //!
 //! A document permits its own style and script by their hashes, and nothing else, so nothing that it shows can load
 //! or run anything.

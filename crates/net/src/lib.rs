@@ -11,6 +11,14 @@
 //! Nothing outlasts its process, even if it is killed. The namespace has no name and the devices are not
 //! persistent, so the kernel removes them when their descriptors are closed. The command and all
 //! processes it started are killed.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `netlink`, `namespace`, `wire`, `address` | TUN devices and network namespaces that vanish with their process; the ends of an emulated path |
+//! | `relay`, `packet`, `clock`, `log`, `capture`, `report` | the emulator: packets through two chains in real time, their outcomes and delays |
+//! | `tun`, `vnet`, `buffers`, `write_batch` | devices with and without offloads; packets written in batches (io_uring) |
+//! | `host` | connections on real packets: demultiplexing, timers, checksums, ICMP, the budget of challenge ACKs |
+//! | `testbed` (`meter`, `events`, `switch`) | a flow between two namespaces, with the kernel's TCP or a host of ours at either end; its cost, measured by its packets |
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,16 @@
 //! Figures and tables of papers, computed with Recoup's engine, and checks of the papers' claims.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `experiment` | an experiment: its run, its efforts, and the mutations that its claims must notice |
+//! | `texts` | sections, statements, checks and sentences as data (`claims/`) |
+//! | `claims`, `ledger`, `claims_page` | claims as values with verdicts; the committed ledger of expected ones; both as pages |
+//! | `flow`, `grid`, `population` | one bench for single flows; cells by key; random flows of one sender that stand in for the papers' traffic |
+//! | `tail_loss` | single flows (`detection`, `timers`, figures 1 and 2), `dumbbell` and `web`: its realistic half |
+//! | `prr` | single flows (`linux`, `losses`, `acks`, `er`, figures 2 to 4, `bank`), populations (`pipe`, `lengths`, `properties`), and `servers`: the data centers of its sections 5 and 6, `users` and `connection` by arm |
+//! | `slp` | single flows (`timers`, `window`, `tails`), formulas (`fec`, `arbitrator`), populations (`timeouts`, `stakes`, `fetch`, `duplication`, `combined`, `congestion`), `overhead` |
+//! | `loss_detection` | four systems over four `captures` (`populations`, `impact`, `causes`, `tool`), single flows (`senders`, `reactions`, `equations`), and the study's own tables (`published`) |
+//! | `run`, `html`, `program` | runs experiments one after another; the report as one page; the command line |
 
 pub mod claims;
 pub mod claims_page;

@@ -33,6 +33,14 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `chain`, `hop`, `hop_queue`, `packet_store`, `thin` | hops in a row, driven by `now`: the same in virtual and real time |
+//! | `aqm` | queues that drop or mark packets before they are full: RED, CoDel |
+//! | `link`, `spec` | recorded links; hops and paths as values |
+//! | `loss`, `packet_rng` | which packets are lost, by position and at random; the random draws |
+//! | `draws` | random quantities by key, for sources of flows and statistics |
 
 mod aqm;
 mod chain;

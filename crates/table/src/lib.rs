@@ -8,6 +8,12 @@
 //!                                                        ├─► to_arrow: for other programs in this process
 //!                                                        └─► RowFile: rows that are written as they come
 //! ```
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `columns` | typed columns with name, unit and description |
+//! | `row_file` | files of rows that are written as they come |
+//! | `text`, `json`, `csv`, `parquet`, `arrow` | the forms of these columns; JSON documents with `schema` and `version` |
 
 #[cfg(feature = "arrow")]
 mod arrow;

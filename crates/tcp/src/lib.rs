@@ -7,6 +7,14 @@
 //! of. A simulator needs no bytes and uses endpoints; a host uses connections.
 //!
 //! [`sysctl`] translates Linux's settings into an endpoint's configuration.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `endpoint` (`input`, `output`) | the protocol without I/O: handshake, close, reset, timestamps, challenge ACKs |
+//! | `connection` (`held`) | an endpoint with the bytes of both streams, data held back by cork or MSG_MORE, and the application's notices: used by `net`'s host and `packetdrill` |
+//! | `flow` | a flow between two hosts: the scripts of their applications, what it cost, which retransmissions were spurious, when its responses were sent and acknowledged |
+//! | `receiver`, `acks`, `ecn`, `push` | reassembly, SACK and DSACK; when to acknowledge; marks and their echo; where PSH goes |
+//! | `info`, `sysctl` | TCP_INFO's view of a connection; Linux's settings as configuration |
 
 mod acks;
 mod buffer;

@@ -28,6 +28,11 @@
 //! assert_eq!(&packet[decoded.payload], b"hello");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `segment`, `options`, `seq`, `flags` | a TCP segment as a value; sequence numbers are unwrapped here |
+//! | `encode`, `decode`, `headers`, `pcap` | to and from bytes with true checksums, or headers alone, fast; capture files |
 
 mod checksum;
 mod decode;

@@ -1,0 +1,53 @@
+use super::*;
+use crate::netlink::Netlink;
+use crate::{Namespace, NetError};
+use recoup_testing::skip;
+use std::fs;
+
+/// Bytes of the packets here.
+const LEN: usize = 60;
+
+/// An IPv4 header, as far as the device looks at it.
+const PACKET: [u8; LEN] = {
+    let mut packet = [0; LEN];
+    packet[0] = 0x45;
+    packet
+};
+
+/// Writes 150 packets, three of which the device refuses, in the calling thread's namespace. Returns how many the batch
+/// says it refused, and how many the device counted.
+fn write(with_ring: bool) -> Result<(u64, u64), NetError> {
+    let tun = Tun::create("batch0")?;
+    tun.bring_up(&mut Netlink::open()?, 1500)?;
+    let mut batch = WriteBatch::new(LEN);
+    if !with_ring {
+        batch.ring = None;
+    }
+    let mut refused = 0;
+    for number in 0..150 {
+        let no_packet = [0; LEN];
+        refused += match number {
+            3 | 149 => batch.push(&tun, &no_packet),
+            70 => batch.push(&tun, &[0; LEN + 1]),
+            _ => batch.push(&tun, &PACKET),
+        };
+    }
+    refused += batch.submit(&tun);
+    assert_eq!(batch.submit(&tun), 0, "nothing is written twice");
+    let devices = fs::read_to_string("/proc/thread-self/net/dev");
+    let devices = devices.map_err(NetError::system("read the counters"))?;
+    let line = devices.lines().find_map(|line| line.trim().strip_prefix("batch0:"));
+    let received = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    Ok((refused, received.unwrap_or(0)))
+}
+
+#[test]
+fn every_packet_is_written_once_or_counted_as_refused() {
+    for with_ring in [true, false] {
+        let written = Namespace::new().and_then(|namespace| namespace.run(move || write(with_ring))?);
+        match written {
+            Ok(counts) => assert_eq!(counts, (3, 147), "with a ring: {with_ring}"),
+            Err(error) => return skip(error),
+        }
+    }
+}
