@@ -65,7 +65,7 @@ impl ClaimVerdict {
 
 /// A quantity with a 95 % confidence interval, compared with bounds. The verdict is undecided if the interval contains
 /// the bound.
-pub(crate) trait Judge: Copy {
+pub(crate) trait Compare: Copy {
     /// A value that is known exactly.
     fn exactly(value: f64) -> Self;
 
@@ -94,7 +94,7 @@ pub(crate) trait Judge: Copy {
     }
 }
 
-impl Judge for Estimate {
+impl Compare for Estimate {
     fn exactly(value: f64) -> Self {
         Self { mean: value, half: 0.0 }
     }
@@ -111,7 +111,7 @@ impl Judge for Estimate {
     }
 }
 
-impl Judge for Share {
+impl Compare for Share {
     fn exactly(value: f64) -> Self {
         Self { share: value, low: value, high: value, ..Self::of(0, 0) }
     }
@@ -134,7 +134,7 @@ pub(crate) trait Bound<Quantity> {
     fn quantity(self) -> Quantity;
 }
 
-impl<Quantity: Judge> Bound<Quantity> for f64 {
+impl<Quantity: Compare> Bound<Quantity> for f64 {
     fn quantity(self) -> Quantity {
         Quantity::exactly(self)
     }

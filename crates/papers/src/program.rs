@@ -50,7 +50,7 @@ another, 2 wrong use.";
 
 /// Repeat the experiments of papers: figures, and the verdicts on their claims
 #[derive(Parser)]
-#[command(name = "recoup paper", version, after_help = LIST_HELP)]
+#[command(name = "recoup paper", bin_name = "recoup paper", version, after_help = LIST_HELP)]
 struct Args {
     #[command(subcommand)]
     paper: Option<Paper>,

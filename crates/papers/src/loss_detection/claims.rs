@@ -4,7 +4,7 @@
 
 use super::Id;
 use super::populations::Populations;
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::joined;
 use recoup_captures::study::published::System;
 use recoup_captures::study::{FlightRecovery, MOST_LOST, SenderReport};

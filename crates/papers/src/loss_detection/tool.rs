@@ -12,7 +12,7 @@ use super::captures::CAPTURES;
 use super::claims::by_system;
 use super::columns::{measured, sheet_of_measured};
 use super::watch::{Repeated, Watch};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::population::Population;
 use crate::prelude::*;
 use recoup_captures::merge_fields;

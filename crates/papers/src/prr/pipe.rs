@@ -11,7 +11,7 @@
 
 use super::NAME;
 use super::trace::Trace;
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use crate::prelude::*;
 
 /// The name on the command line.

@@ -1,6 +1,6 @@
 //! Single flows, and what their server did in response to each ACK, write and timer.
 
-use crate::flow::{Entry, ms};
+use crate::flow::Entry;
 use crate::prelude::*;
 use recoup_recovery::{LossDetector, State, Timer};
 
@@ -185,7 +185,7 @@ impl Trace {
                     let before = std::mem::replace(&mut delivered, sender.delivered);
                     let Some(origin) = origin else { continue };
                     steps.push(Step {
-                        at_ms: ms(sender.at.since(origin)),
+                        at_ms: sender.at.since(origin).as_secs_f64() * 1e3,
                         state: sender.state,
                         delivered: (sender.delivered - before) as u32,
                         acked: sender.una.since(Offset::DATA) / log.mss,

@@ -2,7 +2,7 @@
 
 use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS, exactly, times};
 use super::{Outcome, Outcomes, Runs};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::joined;
 use recoup_captures::study::Detector;
 use recoup_support::stats::Estimate;

@@ -3,7 +3,7 @@
 
 use super::super::claims::times;
 use super::{Id, Impact, LINUX, Replaced, SOLARIS, WINDOWS};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::joined;
 use recoup_captures::parameters::ChangeKind;
 use recoup_captures::study::published::System;

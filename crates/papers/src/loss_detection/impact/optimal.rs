@@ -2,7 +2,7 @@
 
 use super::claims::{halves, name, percent, shown, with_saved};
 use super::{Id, Impact, LINUX, M, Replaced, Sender, replaced};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use recoup_captures::study::published::System;
 use recoup_support::stats::{Estimate, Share};
 

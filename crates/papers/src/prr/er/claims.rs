@@ -1,7 +1,7 @@
 //! The claims of §6 that single flows decide.
 
 use super::{Data, RESPONSE};
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use crate::joined;
 use crate::prr::finding::list;
 use crate::prr::trace::Trace;

@@ -1,7 +1,7 @@
 //! The claims of §1 and §2.1 that the length of responses decides.
 
 use super::Cell;
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use recoup_support::stats::Share;
 
 /// All claims.

@@ -1,7 +1,7 @@
 //! What copies do to the network, to those who send them, and to the others. Only the first claim is the paper's.
 
 use super::{CongestionCell, Copying, PROFILES, Setup, THINK_TIMES, difference};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::grid::Grid;
 use recoup_support::stats::Estimate;
 

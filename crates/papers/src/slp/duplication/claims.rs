@@ -1,7 +1,7 @@
 //! What the paper says of duplicating all packets.
 
 use super::{Arm, DuplicationCell, FILES};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::grid::Grid;
 use recoup_support::stats::Estimate;
 

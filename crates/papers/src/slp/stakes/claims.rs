@@ -1,7 +1,7 @@
 //! What the paper says of the arbitrator's estimates.
 
 use super::{LOSS, Learned, StakeCell};
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use recoup_support::stats::Estimate;
 
 /// The largest accepted error of an estimate, as a share of it.

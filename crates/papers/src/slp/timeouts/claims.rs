@@ -6,7 +6,7 @@
 use super::columns::ColumnCell;
 use super::contrast::{Contrast, contrast, share_of};
 use super::{RerunFlow, Studied, Traces};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::joined;
 use recoup_captures::study::slp::{Class, Classification, Classifier, Classifiers, Half, Report, Sample};
 use recoup_support::stats::Estimate;

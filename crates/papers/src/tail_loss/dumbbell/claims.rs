@@ -11,7 +11,7 @@ mod shares;
 mod times;
 
 use super::{DumbbellCell, Episodes, Foreground, Mechanism, PANELS, Tail};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::grid::Grid;
 use crate::joined;
 use recoup_support::stats::{Estimate, Share};

@@ -3,7 +3,7 @@
 //! The RTT is 10 ms, so that the minimum RTO decides. As in Linux, it is a minimum of the term that is added to SRTT.
 
 use super::{Mechanism, SettingsError, Setup};
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use crate::flow::{run, run_many};
 use crate::prelude::*;
 

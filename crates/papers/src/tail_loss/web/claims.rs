@@ -12,7 +12,7 @@ mod spurious;
 
 use super::columns::share_below;
 use super::{PAPERS_DOWNLOADS, Selection, WebCell, difference};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::joined;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
 use recoup_support::stats::{Estimate, Share};

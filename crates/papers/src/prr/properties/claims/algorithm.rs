@@ -1,7 +1,7 @@
 //! The claims of §1, §3.1, §4 and §4.2: the parts of algorithm 2, and DeliveredData.
 
 use super::{Cells, PAPER};
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use crate::prr::properties::{Network, Property, PropertyCell, Scheme};
 use recoup_support::stats::Share;
 

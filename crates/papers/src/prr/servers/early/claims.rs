@@ -4,7 +4,7 @@ use super::super::compare::{UNKNOWN, percent, relative, shown, total};
 use super::super::connection::{Answer, Connection};
 use super::super::tables::{count, fast, latency, responses, retransmissions, undone};
 use super::{Arms, TABLE_11, added, all_timeouts, in_disorder, spurious_early};
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use crate::joined;
 use recoup_recovery::State;
 use recoup_support::stats::Estimate;

@@ -3,7 +3,7 @@
 use super::super::compare::{percent, points, shown, total};
 use super::super::tables::{self, count, retransmissions, segments};
 use super::{Cell, lost_fast, recovery, sent_in_recovery, slow_start_after, transmit};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use recoup_support::stats::Estimate;
 
 /// All claims.

@@ -1,14 +1,14 @@
 //! The claims of §2, §3 and §5 about web servers.
 //!
 //! A difference has the paper's size if its 95 % interval lies within half to twice the paper's value
-//! ([`Judge::sized`]).
+//! ([`Compare::sized`]).
 
 mod recoveries;
 
 use super::super::compare::{percent, relative, shown, total};
 use super::super::tables::{self, count, fast, latency, pipe_above, responses, retransmissions, slow_start, timeouts};
 use super::{Cell, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
-use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::distribution::quantile;
 use crate::joined;
 use recoup_recovery::State;

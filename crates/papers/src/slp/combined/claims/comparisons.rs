@@ -1,7 +1,7 @@
 //! Comparisons of copies with other mechanisms, and of different copies.
 
 use super::{Cells, by_load, by_network};
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use crate::slp::combined::CombinedCell;
 use crate::slp::combined::grid::{Copied, Load, Network, Recovery, everywhere};
 use recoup_support::stats::Estimate;

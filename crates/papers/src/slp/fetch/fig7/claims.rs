@@ -4,7 +4,7 @@
 //! it: the whole interval of the probability lies above one half.
 
 use super::{Copied, FETCHES, FetchCell, Over};
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use recoup_support::stats::{Estimate, Share};
 
 /// Checks the claims.

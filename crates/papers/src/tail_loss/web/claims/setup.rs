@@ -1,6 +1,6 @@
 //! What §3.3 says of its setup.
 
-use super::{Cells, Claim, Judge, Mechanism, Share, claim, in_percent, joined, of_all_downloads};
+use super::{Cells, Claim, Compare, Mechanism, Share, claim, in_percent, joined, of_all_downloads};
 use crate::tail_loss::web::{WebCell, difference, sites};
 
 pub fn sites() -> Claim {

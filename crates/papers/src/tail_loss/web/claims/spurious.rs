@@ -1,6 +1,6 @@
 //! Spurious retransmissions, and what they cost.
 
-use super::{Claim, Judge, MECHANISMS, Mechanism, Share, claim, joined, of_all_downloads};
+use super::{Claim, Compare, MECHANISMS, Mechanism, Share, claim, joined, of_all_downloads};
 use crate::tail_loss::web::{WebCell, columns};
 
 /// The paper's spurious retransmissions among all segments (§3.3), in the order of the mechanisms.

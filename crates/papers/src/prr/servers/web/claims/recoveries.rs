@@ -5,7 +5,7 @@ use super::super::super::connection::Connection;
 use super::super::super::tables::{count, fast};
 use super::super::figures::{buckets, in_rtts, recovery_time_difference};
 use super::Arms;
-use crate::claims::{Claim, Judge, claim};
+use crate::claims::{Claim, Compare, claim};
 use crate::distribution::quantile;
 use crate::joined;
 use recoup_recovery::{Ended, Recovery, State};
