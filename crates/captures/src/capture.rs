@@ -217,6 +217,7 @@ impl<'a> Again<'a> {
 
 /// Reads the packets of a capture.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one value a reading")]
 pub(crate) enum Reading<'a> {
     One(Box<Reader<'a>>),
     Joined(Box<Joined>),

@@ -53,7 +53,6 @@ impl Untested {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::claims::{ClaimVerdict, Source};
     use crate::experiment::Effort;
     use crate::ledger::{Entry, Ledger, turned_by};

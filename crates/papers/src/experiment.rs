@@ -346,7 +346,7 @@ mod tests {
     fn all_keep_to_the_time_of_a_whole_run() {
         for (effort, most) in [(Effort::Full, 15 * 60), (Effort::Quick, 2 * 60)] {
             let sum: u32 = all().map(|one| one.budget.of(effort)).sum();
-            assert!(sum <= most, "{} s of {most} s", sum);
+            assert!(sum <= most, "{sum} s of {most} s");
         }
     }
 }

@@ -130,7 +130,6 @@ impl Text {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::PAPERS;
     use std::collections::BTreeSet;
 

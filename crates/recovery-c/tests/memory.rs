@@ -375,7 +375,7 @@ fn unsuitable_memory_is_refused() {
         assert_eq!(code, error as i32, "{error:?}");
     }
     assert!(sender.is_null() && room.iter().all(|word| *word == room[0]));
-    assert_eq!([0, MOST_OUTSTANDING + 1, u32::MAX].map(|most| recoup_sender_size(most)), [0; 3]);
+    assert_eq!([0, MOST_OUTSTANDING + 1, u32::MAX].map(recoup_sender_size), [0; 3]);
 }
 
 #[test]

@@ -187,11 +187,13 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", parameters);
     }
 
+    /// Moves the mouse.
     pub fn move_to(&mut self, x: f64, y: f64) {
         self.mouse("mouseMoved", (x, y), json!({}));
         self.settle();
     }
 
+    /// Drags the mouse with its button pressed.
     pub fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
         let pressed = json!({ "button": "left", "buttons": 1, "clickCount": 1 });
         self.mouse("mousePressed", from, pressed.clone());
@@ -200,6 +202,7 @@ impl Browser {
         self.settle();
     }
 
+    /// Clicks.
     pub fn click(&mut self, x: f64, y: f64) {
         self.drag((x, y), (x, y));
     }

@@ -31,8 +31,8 @@ use recoup_recovery::{
 };
 use recoup_sim::{NoObserver, Simulation};
 use recoup_tcp::flow::Host;
-use recoup_trace::study::Model;
 use recoup_units::{BitRate, FlowId, Segments, SplitMix};
+use recoup_whatif::detection_cost::Model;
 use recoup_whatif::parameters::{Change, Grid, Instances, Subject, study};
 use std::{fmt, ops::RangeInclusive, time::Duration};
 

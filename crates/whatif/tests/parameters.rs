@@ -10,8 +10,9 @@ use recoup_recovery::{
     rtt::Factor,
 };
 use recoup_tcp::flow::Host;
-use recoup_trace::{finding::Verdict, study::Model};
+use recoup_trace::finding::Verdict;
 use recoup_units::{BitRate, Segments};
+use recoup_whatif::detection_cost::Model;
 use recoup_whatif::parameters::{ChangeKind, Grid, Instances, LeftOut, StudiedSender, Subject, study};
 use std::time::Duration;
 

@@ -20,8 +20,8 @@ fn counts() -> Columns<Counts> {
     Columns::<Counts>::new()
         .column("frames", "frames", "frames in the capture", |c| c.frames)
         .column("packets", "packets", "TCP segments in the capture", |c| c.packets)
-        .column("other_traffic", "frames", "frames without TCP", |c| other_traffic(c))
-        .column("left_out", "frames", "frames that may hold TCP but could not be read", |c| left_out(c))
+        .column("other_traffic", "frames", "frames without TCP", other_traffic)
+        .column("left_out", "frames", "frames that may hold TCP but could not be read", left_out)
         .column("dropped", "packets", "packets that the capturing program reports as dropped", |c| c.dropped)
 }
 

@@ -103,13 +103,13 @@ fn keep_most_important(items: Vec<Item>, limit: usize) -> Vec<Item> {
     let important = items.iter().filter(|item| item.kind.stands_alone()).count();
     let mut alone = limit;
     let mut others = limit.saturating_sub(important);
-    let mut keep = |item: &Item| {
+    let keep = |item: &Item| {
         let left = if item.kind.stands_alone() { &mut alone } else { &mut others };
         let is_kept = *left > 0;
         *left = left.saturating_sub(1);
         is_kept
     };
-    items.into_iter().filter(|item| keep(item)).collect()
+    items.into_iter().filter(keep).collect()
 }
 
 #[cfg(test)]

@@ -111,9 +111,8 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
 /// Retransmissions: all, then by trigger.
 fn retransmissions() -> Columns<Entry> {
     let all = |e: &Entry| e.result.cost.counters.retransmissions.total();
-    let mut columns = Columns::<Entry>::new()
-        .column("total", "segments", "retransmissions", move |e| all(e))
-        .heading("Retransmissions");
+    let mut columns =
+        Columns::<Entry>::new().column("total", "segments", "retransmissions", all).heading("Retransmissions");
     for trigger in Trigger::ALL {
         let name = trigger.name();
         let about = format!("retransmissions with the trigger {name}");

@@ -171,7 +171,7 @@ pub fn run_cell(
     bench.observe(0, &mut observers);
     let (drawn, log) = observers;
     let sending = Sending::of(&log);
-    let second = setup.settings(&own)?.writes.iter().nth(1).map(|write| ms(write.after));
+    let second = setup.settings(&own)?.writes.get(1).map(|write| ms(write.after));
     let trace = Trace::of(&log);
     let (second_write_rounds, second_write_ms) = sending.second_write(second);
     let recovery = trace.recovery();

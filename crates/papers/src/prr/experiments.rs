@@ -14,7 +14,7 @@ pub(crate) const RUNS: &[Run] = &[
     run(pipe::ID, &pipe::OWN_SETTINGS, pipe::sheet),
     run(lengths::ID, &lengths::OWN_SETTINGS, lengths::sheet),
     run(er::ID, &er::OWN_SETTINGS, er::sheet),
-    run("properties", &properties::OWN_SETTINGS, |setup| properties::sheet(setup)),
+    run("properties", &properties::OWN_SETTINGS, properties::sheet),
     run("web", &servers::OWN_SETTINGS, |setup| servers::sheet(servers::Id::Web, setup)),
     run("video", &servers::OWN_SETTINGS, |setup| servers::sheet(servers::Id::Video, setup)),
     run("early", &servers::OWN_SETTINGS, |setup| servers::sheet(servers::Id::Early, setup)),

@@ -200,7 +200,7 @@ impl Trace {
                 Entry::Event(..) | Entry::Settled(..) => {}
             }
         }
-        Self { steps, record: log.record.clone(), lost }
+        Self { steps, record: log.record, lost }
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const RUNS: &[Run] = &[
     run(arbitrator::ID, &[], arbitrator::sheet),
     run(stakes::ID, &[], stakes::sheet),
     run(window::ID, &[], window::sheet),
-    run(timeouts::TABLE, &[], |setup| timeouts::table(setup)),
+    run(timeouts::TABLE, &[], timeouts::table),
     run(fetch::fig7::ID, &[], fetch::fig7::sheet),
     run(fetch::sizes::ID, &fetch::sizes::OWN_SETTINGS, fetch::sizes::sheet),
     run(overhead::ID, &[], overhead::sheet),

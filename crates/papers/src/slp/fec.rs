@@ -131,7 +131,7 @@ fn chart() -> LineChart {
     const POINTS: i32 = 60;
     let (from, to) = (LOSSES[0], LOSSES[LOSSES.len() - 1]);
     let losses = (0..=POINTS).map(|i| from * (to / from).powf(f64::from(i) / f64::from(POINTS)));
-    let panels: [(&str, fn(Code, f64) -> f64); 3] = [
+    let panels: [Named<fn(Code, f64) -> f64>; 3] = [
         ("The paper: no code ever fails", Code::paper),
         ("What the code cannot recover is lost", Code::alone),
         ("What the code cannot recover is sent again", Code::with_arq),
@@ -179,7 +179,7 @@ fn text(cells: &[CodeCell]) -> String {
         .shown("lost (%)", |c: &CodeCell| claims::percent(c.p))
         .shown("code (n+k)", |c| c.code.name())
         .shown("groups losing more than k (%)", |c| claims::percent(c.fails));
-    let goodputs: [(&str, fn(&CodeCell) -> f64); 5] = [
+    let goodputs: [Named<fn(&CodeCell) -> f64>; 5] = [
         ("goodput, paper (unique/sent)", |c| c.paper),
         ("FEC alone", |c| c.alone.exact),
         ("simulated", |c| c.alone.simulated),

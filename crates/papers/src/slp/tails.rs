@@ -109,7 +109,7 @@ fn text(cells: &[TailCell]) -> String {
 /// The profiles of one case and receiver. Each number has a column per RTT; the first of them names it.
 fn profiles(cells: &[TailCell]) -> String {
     const N: usize = RTTS.len();
-    let numbers: [(&str, fn(&TailCell) -> String); 4] = [
+    let numbers: [Named<fn(&TailCell) -> String>; 4] = [
         ("FCT", |cell| millis(cell.fct_ms)),
         ("ratio", |cell| millis(cell.fct_normalised)),
         ("copies", |cell| cell.copies.to_string()),

@@ -6,7 +6,7 @@ use recoup_testing::{Fields, check_fields};
 #[test]
 fn a_figure_of_a_paper_has_the_fields_of_its_version() {
     for (paper, figure) in [("slp", "arbitrator"), ("prr", "fig2"), ("tail-loss", "fig2")] {
-        let document = folder().recoup(&[paper, figure, "--format", "json"]).json();
+        let document = folder().run(&[paper, figure, "--format", "json"]).json();
         check_fields(&document, &format!(".{paper}-{figure}"), Fields::new());
     }
 }

@@ -458,7 +458,6 @@ fn servers_of_the_prr_paper_take_a_number_of_users() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupt_prints_the_finished_figures_and_names_the_other() {
-    use crate::outputs::ignored_signals;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
     use std::time::Duration;

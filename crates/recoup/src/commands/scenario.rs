@@ -59,6 +59,6 @@ fn list() -> Result<(), Failure> {
     for key in WORKLOAD_KEYS {
         text += &format!("  {:<16} {}\n", key.name, key.help);
     }
-    text += &format!("\nWhat drop takes: {}\n", DROP_GRAMMAR);
+    text += &format!("\nWhat drop takes: {DROP_GRAMMAR}\n");
     print(&text)
 }

@@ -14,7 +14,7 @@ use recoup_net::{Namespace, Tun};
 use recoup_testing::skip;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::MutexGuard;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -70,7 +70,7 @@ impl Folder {
 
 /// Runs the flows of a network and compares them with the predictions, pair by pair.
 fn compare(stage: &impl Stage, network: &Network, pairs: &[Pair], flows: u64) -> Vec<Cell> {
-    let folder = folder();
+    let folder = Folder::new();
     let reruns = Reruns::new(stage, network, flows, pairs, folder.path());
     let truths: Vec<Truth<'_>> = pairs.iter().map(|pair| reruns.truth(pair)).collect();
     let bases: Vec<&str> = pairs.iter().map(|pair| pair.base).collect();

@@ -121,7 +121,7 @@ pub(super) fn word(value: &Expression) -> &str {
 
 impl Runner<'_> {
     /// A number, or constants joined by `|`.
-    pub fn integer(&self, value: &Expression, place: Place) -> Result<i64, Stop> {
+    pub fn integer(value: &Expression, place: Place) -> Result<i64, Stop> {
         match value {
             Expression::Integer(n) => Ok(*n),
             Expression::Word(word) => constant(word).ok_or_else(|| {
@@ -129,10 +129,10 @@ impl Runner<'_> {
                 let hint = crate::error::did_you_mean(word, known);
                 Wrong::new(place, format!("unknown constant `{word}`{hint}")).into()
             }),
-            Expression::Or(parts) => parts.iter().try_fold(0, |all, part| Ok(all | self.integer(part, place)?)),
-            Expression::Apply(name, list) if name == "htons" && list.len() == 1 => self.integer(&list[0], place),
+            Expression::Or(parts) => parts.iter().try_fold(0, |all, part| Ok(all | Self::integer(part, place)?)),
+            Expression::Apply(name, list) if name == "htons" && list.len() == 1 => Self::integer(&list[0], place),
             // `[4]`: what a pointer points to.
-            Expression::List(list) if list.len() == 1 => self.integer(&list[0], place),
+            Expression::List(list) if list.len() == 1 => Self::integer(&list[0], place),
             _ => wrong(place, "expected a number, or constants joined by `|`"),
         }
     }
@@ -148,7 +148,7 @@ impl Runner<'_> {
 
     pub fn number(&self, call: &Call, index: usize, what: &str) -> Result<i64, Stop> {
         let (value, place) = self.argument(call, index, what)?;
-        self.integer(value, place)
+        Self::integer(value, place)
     }
 
     /// A length in bytes, at most 2³⁰.
@@ -158,7 +158,7 @@ impl Runner<'_> {
     }
 
     fn bytes(&self, value: &Expression, place: Place) -> Result<u64, Stop> {
-        let n = self.integer(value, place)?;
+        let n = Self::integer(value, place)?;
         u64::try_from(n)
             .ok()
             .filter(|n| *n <= 1 << 30)

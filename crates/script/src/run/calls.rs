@@ -122,7 +122,7 @@ impl Runner<'_> {
         };
         let flags = match &argument.value {
             Expression::Any => 0,
-            value => self.integer(value, argument.place)?,
+            value => Self::integer(value, argument.place)?,
         };
         match flags & !(MSG_DONTWAIT | MSG_NOSIGNAL) {
             0 => Ok(flags),
@@ -164,7 +164,7 @@ impl Runner<'_> {
         let (protocol, place) = self.argument(call, 2, "IPPROTO_TCP")?;
         match protocol {
             Expression::Any => Ok(()),
-            _ if matches!(self.integer(protocol, place)?, 0 | IPPROTO_TCP) => Ok(()),
+            _ if matches!(Self::integer(protocol, place)?, 0 | IPPROTO_TCP) => Ok(()),
             _ => wrong(place, "only TCP is supported, expected IPPROTO_TCP or 0"),
         }
     }
@@ -369,7 +369,7 @@ impl Runner<'_> {
         let mismatch = match expected {
             Expression::Any => None,
             expected => {
-                let expected = self.integer(expected, place)?;
+                let expected = Self::integer(expected, place)?;
                 (i64::try_from(value) != Ok(expected)).then(|| format!("{name} is {value}, expected {expected}"))
             }
         };

@@ -39,7 +39,7 @@ impl Runner<'_> {
         let (mut count, mut mismatch) = (0, None);
         for entry in entries {
             let field = |name: &str| match entry.field(name) {
-                Some(value) => self.integer(value, place).map(Some),
+                Some(value) => Self::integer(value, place).map(Some),
                 None => Ok(None),
             };
             let (Some(fd), Some(events)) = (field("fd")?, field("events")?) else {
@@ -92,7 +92,7 @@ impl Runner<'_> {
             let Some(field) = event.field("events") else {
                 return wrong(place, "expected `{events=EPOLLIN, fd=4}`");
             };
-            events = self.integer(field, place)?;
+            events = Self::integer(field, place)?;
         }
         if events & (3 << 30) != 0 {
             self.note("EPOLLET and EPOLLONESHOT have no effect: epoll is level-triggered here");
@@ -124,7 +124,7 @@ impl Runner<'_> {
             let Some(wanted) = expected.field("events") else {
                 continue;
             };
-            let wanted = self.integer(wanted, place)?;
+            let wanted = Self::integer(wanted, place)?;
             if wanted != *events && mismatch.is_none() {
                 let (events, wanted) = (event_names(*events), event_names(wanted));
                 mismatch = Some(format!("epoll says {events} of descriptor {fd}, expected {wanted}"));

@@ -51,7 +51,7 @@ impl Runner<'_> {
             "SO_LINGER" => {
                 let (value, place) = self.argument(call, 3, "`{onoff=1, linger=0}`")?;
                 let field = |name| match value.field(name) {
-                    Some(field) => self.integer(field, place),
+                    Some(field) => Self::integer(field, place),
                     None => wrong(place, "expected `{onoff=1, linger=0}`"),
                 };
                 let zero = field("onoff")? != 0 && field("linger")? == 0;

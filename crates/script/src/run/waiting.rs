@@ -89,7 +89,7 @@ impl<'a> Runner<'a> {
         }
         let expected = match &call.result {
             Expression::Any => None,
-            value => Some(self.integer(value, self.place)?),
+            value => Some(Self::integer(value, self.place)?),
         };
         let same_error = |wanted: &String| match returned.error {
             Some("EAGAIN") => wanted == "EAGAIN" || wanted == "EWOULDBLOCK",

@@ -39,7 +39,7 @@ pub fn columns(how: &str) -> Columns<Goodput> {
     let mut columns = Columns::new();
     for (name, about, part) in PARTS {
         let about = format!("goodput {how}: {about}");
-        columns = columns.column(name, UNIT, about, move |g| part(g));
+        columns = columns.column(name, UNIT, about, part);
     }
     let about = "the closed form lies in the simulated interval";
     columns.column("agrees", "", about, |g| g.agrees)

@@ -4,7 +4,6 @@ use recoup_draw::{
     chart::{
         BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, PointChart, PointPanel, RangePoint, Scale,
     },
-    report::{Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict},
     sequence::{Diagram, Mark, MarkKind, Panel},
 };
 use recoup_papers::html::{

@@ -1,6 +1,6 @@
 //! `recoup run --sweep`.
 
-use crate::cli::{folder, recoup, tail_loss};
+use crate::cli::{recoup, tail_loss};
 use recoup_testing::csv_rows;
 use serde_json::{Value, json};
 

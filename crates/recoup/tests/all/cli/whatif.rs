@@ -1,6 +1,7 @@
 //! `recoup whatif`.
 
-use super::Folder;
+use super::folder;
+use recoup_testing::Folder;
 use serde_json::Value;
 use std::fs;
 

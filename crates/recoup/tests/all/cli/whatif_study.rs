@@ -1,6 +1,7 @@
 //! `recoup whatif --study`.
 
-use super::{Folder, csv_rows};
+use super::folder;
+use recoup_testing::{Folder, csv_rows};
 use serde_json::Value;
 use std::fs;
 

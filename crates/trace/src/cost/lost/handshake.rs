@@ -88,7 +88,7 @@ pub(crate) fn add_handshake(
     };
     let causes =
         [Some(rows[first].retransmission.verdict), rows[first].alternative.map(|alternative| alternative.verdict())];
-    let [now, otherwise] = causes.map(|verdict| verdict.map(&cause));
+    let [now, otherwise] = causes.map(|verdict| verdict.map(cause));
     let now = now.unwrap_or(Cause::Unknown);
     // A server captured at its own end retransmitted what was lost.
     let carrier = match now {
