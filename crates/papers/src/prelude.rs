@@ -18,8 +18,8 @@ pub use recoup_tcp::flow::{FlowRecord, Host};
 pub use recoup_units::{Direction, FlowId, Instant, Offset};
 pub use std::time::Duration;
 
-/// A function with the name of what it computes.
-pub type Named<F> = (&'static str, F);
+/// Reads a number off a cell.
+pub type Number<Cell> = fn(&Cell) -> f64;
 
 /// The result of a simulation: settings may not fit together.
 pub type Result<T, E = SettingsError> = std::result::Result<T, E>;

@@ -138,7 +138,7 @@ fn cell(setup: &Setup, (file, writes): (u64, &'static str), arm: Arm, flows: u64
 }
 
 fn chart(cells: &[DuplicationCell]) -> BarChart {
-    let panels: [Named<fn(&DuplicationCell) -> f64>; 3] = [
+    let panels: [(&str, Number<DuplicationCell>); 3] = [
         ("Mean completion time", |cell| cell.mean_ms().mean),
         ("99th percentile", |cell| cell.quantile_ms(0.99)),
         ("IP bytes", |cell| cell.bytes),

@@ -127,11 +127,14 @@ fn title(seed: u64, packets: u32) -> String {
     )
 }
 
+/// A quantity of a code at a loss rate.
+type Formula = fn(Code, f64) -> f64;
+
 fn chart() -> LineChart {
     const POINTS: i32 = 60;
     let (from, to) = (LOSSES[0], LOSSES[LOSSES.len() - 1]);
     let losses = (0..=POINTS).map(|i| from * (to / from).powf(f64::from(i) / f64::from(POINTS)));
-    let panels: [Named<fn(Code, f64) -> f64>; 3] = [
+    let panels: [(&str, Formula); 3] = [
         ("The paper: no code ever fails", Code::paper),
         ("What the code cannot recover is lost", Code::alone),
         ("What the code cannot recover is sent again", Code::with_arq),
@@ -179,7 +182,7 @@ fn text(cells: &[CodeCell]) -> String {
         .shown("lost (%)", |c: &CodeCell| claims::percent(c.p))
         .shown("code (n+k)", |c| c.code.name())
         .shown("groups losing more than k (%)", |c| claims::percent(c.fails));
-    let goodputs: [Named<fn(&CodeCell) -> f64>; 5] = [
+    let goodputs: [(&str, Number<CodeCell>); 5] = [
         ("goodput, paper (unique/sent)", |c| c.paper),
         ("FEC alone", |c| c.alone.exact),
         ("simulated", |c| c.alone.simulated),

@@ -121,7 +121,7 @@ impl Observer for MostMemory {
 }
 
 fn chart(cells: &[OverheadCell]) -> BarChart {
-    let numbers: [Named<fn(&OverheadCell) -> f64>; 3] = [
+    let numbers: [(&str, Number<OverheadCell>); 3] = [
         ("IP bytes", |cell| cell.bytes),
         ("packets and timers processed", |cell| cell.steps),
         ("memory of both senders", |cell| cell.memory as f64),

@@ -106,10 +106,13 @@ fn text(cells: &[TailCell]) -> String {
     text
 }
 
+/// Writes a number of a cell.
+type Shown = fn(&TailCell) -> String;
+
 /// The profiles of one case and receiver. Each number has a column per RTT; the first of them names it.
 fn profiles(cells: &[TailCell]) -> String {
     const N: usize = RTTS.len();
-    let numbers: [Named<fn(&TailCell) -> String>; 4] = [
+    let numbers: [(&str, Shown); 4] = [
         ("FCT", |cell| millis(cell.fct_ms)),
         ("ratio", |cell| millis(cell.fct_normalised)),
         ("copies", |cell| cell.copies.to_string()),

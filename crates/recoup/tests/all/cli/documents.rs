@@ -37,7 +37,7 @@ fn a_study_of_losses_has_the_fields_of_its_version() {
 
 #[test]
 fn an_explanation_has_the_fields_of_its_version() {
-    let document = folder().recoup(&["explain", "--demo", "--format", "json"]);
+    let document = folder().run(&["explain", "--demo", "--format", "json"]);
     check_fields(&document.json(), "", Fields::new());
 }
 
@@ -45,7 +45,7 @@ fn an_explanation_has_the_fields_of_its_version() {
 fn a_run_has_the_fields_of_its_version() {
     let args = "run tail-loss --flows 60 --set segments=150 --set drop=bernoulli:0.05 \
         --profile linux-6+slp --format json";
-    let document = folder().recoup(&args.split_whitespace().collect::<Vec<_>>()).json();
+    let document = folder().run(&args.split_whitespace().collect::<Vec<_>>()).json();
     assert_eq!(document["schema"], "recoup.run");
     // What only real packets have is in the list of columns.
     let columns = report::columns().fields();
@@ -57,7 +57,7 @@ fn a_run_has_the_fields_of_its_version() {
 fn a_world_has_the_fields_of_its_version() {
     let args = "-q run dumbbell --set duration=1s --set links.bottleneck.rate=20Mbit \
         --profile linux-6+slp --format json";
-    let document = folder().recoup(&args.split_whitespace().collect::<Vec<_>>()).json();
+    let document = folder().run(&args.split_whitespace().collect::<Vec<_>>()).json();
     assert_eq!(document["schema"], "recoup.world");
     let columns = report::columns().fields();
     let columns = columns.iter().map(|field| format!("results[].workloads[].{}", field.path));

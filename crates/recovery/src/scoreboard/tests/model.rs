@@ -345,7 +345,7 @@ impl Model {
             reordering: delivered
                 .iter()
                 .copied()
-                .filter(|i| surely(i))
+                .filter(&surely)
                 .chain(before.duplicate(ack))
                 .filter(|i| *i < fack)
                 .map(|i| Segments((fack - i) as u32))

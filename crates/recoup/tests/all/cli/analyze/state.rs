@@ -35,11 +35,9 @@ fn frame_from(capture: &[u8], byte: usize) -> usize {
     at
 }
 
-impl Folder {
-    /// Runs `recoup analyze --state s` with these arguments, and nothing to note.
-    fn go_on(&self, args: &[&str]) -> String {
-        self.run(&[&["analyze", "--state", "s"], args].concat()).printed()
-    }
+/// Runs `recoup analyze --state s` with these arguments, and nothing to note.
+fn go_on(dir: &Folder, args: &[&str]) -> String {
+    dir.run(&[&["analyze", "--state", "s"], args].concat()).printed()
 }
 
 /// The rows of an output. Those of a run with a state also say in which file a frame is: that is left out.
@@ -109,17 +107,17 @@ fn runs_over_the_parts_show_what_one_run_over_the_whole_shows() {
     // Totals are those of all runs. The state alone shows them as well.
     let body = |text: &str| text.split_once("\n\n").expect("a name").1.to_owned();
     let whole = body(&dir.run(&["analyze", SENDER]).printed());
-    let first = body(&dir.go_on(&["a.pcap"]));
+    let first = body(&go_on(&dir, &["a.pcap"]));
     assert_ne!(first, whole);
-    assert_eq!(body(&dir.go_on(&["b.pcap"])), whole);
+    assert_eq!(body(&go_on(&dir, &["b.pcap"])), whole);
     let before = fs::read(dir.path("s")).expect("a state");
-    let alone = dir.go_on(&[]);
+    let alone = go_on(&dir, &[]);
     assert!(alone.starts_with("s\n\n"), "{alone}");
     assert_eq!(body(&alone), whole);
     assert_eq!(fs::read(dir.path("s")).expect("a state"), before);
     // The study and its figures are those of all runs.
     let study = dir.run(&["analyze", SENDER, "--study"]).printed();
-    assert_eq!(body(&dir.go_on(&["--study"])), body(&study));
+    assert_eq!(body(&go_on(&dir, &["--study"])), body(&study));
     dir.run(&["analyze", SENDER, "--figures", "whole"]);
     dir.run(&["analyze", "--state", "s", "--figures", "parts"]);
     let figures = dir.files().into_iter().filter_map(|file| Some(file.strip_prefix("whole/")?.to_owned()));
@@ -210,7 +208,7 @@ fn refuses(dir: &Folder, args: &[&str], parts: &[&str]) {
 #[test]
 fn a_state_that_cannot_be_continued_is_refused_and_stays() {
     let dir = in_parts();
-    dir.go_on(&["a.pcap"]);
+    go_on(&dir, &["a.pcap"]);
     dir.run(&["analyze", "--state", "rows", "--connections", "a.pcap"]);
     let state = fs::read(dir.path("s")).expect("a state");
     dir.write("cut", &state[..state.len() - 100]);
@@ -259,7 +257,7 @@ fn a_state_that_cannot_be_continued_is_refused_and_stays() {
 #[test]
 fn a_state_is_replaced_only_after_the_findings_are_printed() {
     let dir = in_parts();
-    dir.go_on(&["a.pcap"]);
+    go_on(&dir, &["a.pcap"]);
     let before = fs::read(dir.path("s")).expect("a state");
     let Ok(full) = fs::File::options().write(true).open("/dev/full") else {
         return;
