@@ -156,6 +156,9 @@ fn outcome(watch: &Watch, duration: Option<Duration>) -> Outcome {
     found
 }
 
+/// The name of the runs of Linux with k = 2.
+const K_2: &str = "k = 2";
+
 /// All runs.
 struct Runs {
     /// As they are, in the order of [`System::ALL`].
@@ -189,7 +192,7 @@ impl Runs {
         let ticks = Changed { granularity: Some(Duration::from_millis(10)), ..Changed::default() };
         let weights = Changed::of(Parameters { rttvar_weight: one, srtt_weight: one, ..Parameters::default() });
         let other = [
-            ("k = 2", k(2)),
+            (K_2, k(2)),
             ("k = 8", k(8)),
             ("minRTO = 1 s", min(1000)),
             ("a = b = 1", weights),
