@@ -5,7 +5,8 @@ use crate::ledger::{Count, Entry, Ledger, turned_by};
 use crate::{PAPERS, Paper};
 use std::fmt::Write;
 
-const INTRODUCTION: &str = "# Claims
+const INTRODUCTION: &str = "\
+# Claims
 
 What four papers say, and what Recoup finds. These pages are generated from the committed ledgers. Do not edit them.
 

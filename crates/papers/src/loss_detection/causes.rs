@@ -134,6 +134,9 @@ fn outcome(watch: &Watch, duration: Option<Duration>) -> Outcome {
     found
 }
 
+/// The name of the runs of Linux with k = 2.
+const K_2: &str = "k = 2";
+
 /// All runs.
 struct Runs {
     /// As they are, in the order of [`System::ALL`].
@@ -162,7 +165,7 @@ impl Runs {
         let ticks = Changed { granularity: Some(Duration::from_millis(10)), ..Changed::default() };
         let [small_k, two, low] = [K(2), D(2), MinRto(100)].map(|one| Changed::of(&[one]));
         let other = [
-            ("k = 2", small_k),
+            (K_2, small_k),
             ("k = 8", Changed::of(&[K(8)])),
             ("minRTO = 1 s", Changed::of(&[MinRto(1000)])),
             ("a = b = 1", Changed::of(&[A(1), B(1)])),

@@ -1,7 +1,7 @@
 //! Claims about causes, decided by reruns.
 
 use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS, exactly, times};
-use super::{Outcome, Outcomes, Runs};
+use super::{K_2, Outcome, Outcomes, Runs};
 use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::joined;
 use recoup_captures::study::Detector;
@@ -153,7 +153,7 @@ fn limits(runs: &Runs) -> Vec<Claim> {
     let ticks = change(&runs.usual[WINDOWS], &runs.ticks, duration);
     let low = [WINDOWS, LINUX].map(|i| change(&runs.usual[i], &runs.low[i], duration));
     let small = || -1.0..1.0;
-    let two = runs.other.iter().find(|(name, _)| *name == "k = 2");
+    let two = runs.other.iter().find(|(name, _)| *name == K_2);
     let k = two.map(|(_, outcomes)| change(&runs.usual[LINUX], outcomes, duration));
     let k = k.unwrap_or(exactly(f64::NAN));
     let [coarse, fine] = &runs.small_k;
