@@ -1,5 +1,5 @@
 //! The command line: it parses arguments, calls the libraries and prints results. The program `recoup` and
-//! the Python package run it by [`run`].
+//! the Python package run it by [`run()`].
 
 pub mod analysis_args;
 pub mod commands;

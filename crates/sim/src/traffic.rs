@@ -2,7 +2,7 @@
 //!
 //! A [`Source`] begins flows of one kind: hosts that fetch again and again ([`Repeated`]),
 //! a browser's download of a page ([`web::Browser`]), and others. A [`Mix`]
-//! is several sources together, and what a world runs. All random choices are keyed ([`draws`]), so that a
+//! is several sources together, and what a world runs. All random choices are keyed ([`recoup_path::draws`]), so that a
 //! source's flows do not depend on the sources beside it.
 
 pub mod cvec;

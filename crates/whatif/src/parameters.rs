@@ -18,7 +18,7 @@
 //!   retransmit
 //! reordering              with another D, a D-th duplicate ACK   costs F·RTT
 //! ```
-//! F, R and RF are those of [`Model`](recoup_trace::study::Model), for the flight just before the detection and
+//! F, R and RF are those of [`Model`](crate::detection_cost::Model), for the flight just before the detection and
 //! the RTT at that time.
 //!
 //! The sender itself is the test of this: its own deadlines must be those at which the capture shows its
