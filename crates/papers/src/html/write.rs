@@ -42,7 +42,7 @@ pub(super) fn write(report: &Report) -> String {
     }
     ledger::write(&mut html, report);
     coverage::write(&mut html, report);
-    end(&mut html, report);
+    end(&mut html, report, &script);
     html
 }
 
@@ -64,11 +64,11 @@ fn navigation(html: &mut String, report: &Report) {
     html.push_str("</ul></nav>\n");
 }
 
-fn end(html: &mut String, report: &Report) {
+fn end(html: &mut String, report: &Report, script: &str) {
     html.push_str("</main>\n<footer>\n");
     for note in &report.notes {
         writeln!(html, "<p>{}</p>", escaped(note)).ok();
     }
-    write!(html, "<p>{}</p>\n</footer>\n<script>{SCRIPT}</script>\n</body>\n</html>\n", escaped(&report.generator))
+    write!(html, "<p>{}</p>\n</footer>\n<script>{script}</script>\n</body>\n</html>\n", escaped(&report.generator))
         .ok();
 }
