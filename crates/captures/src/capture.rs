@@ -19,6 +19,7 @@ use crate::analysis::{self, AnalysisError, Analyzed, Collector};
 use memory::{Memory, Recalled, Remembering};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{CapturedPacket, Counts, Joined, JoinedFiles, Packet, PacketSource, ReadError, Reader};
+use recoup_units::visible;
 use std::path::{Path, PathBuf};
 
 /// A small capture of a lossy web workload, taken at the server, compressed by zstd. It was made by
@@ -69,7 +70,7 @@ impl<'a> Capture<'a> {
             Ok(about) if about.is_file() => Origin::File(path.to_owned()),
             _ => Origin::Stream,
         };
-        Ok(Self::new(path.display().to_string(), first, origin))
+        Ok(Self::new(visible(&path.to_string_lossy()).into_owned(), first, origin))
     }
 
     /// A stream that is open.

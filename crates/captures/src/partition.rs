@@ -62,6 +62,7 @@ use recoup_trace::analyze::{
 };
 use recoup_trace::hosts::Hosts;
 use recoup_trace::read::{Joined, JoinedOrder, Packet, ReadError, RecordedFile, record_file};
+use recoup_units::visible;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -209,7 +210,7 @@ pub fn split(
     settings: &Settings,
 ) -> Result<SplitFile, PartitioningError> {
     let settings = with_shards(settings, partitions)?;
-    let path = capture.display().to_string();
+    let path = capture.to_string_lossy();
     let name = capture.file_name().map(|name| name.to_string_lossy());
     let digest = XxHash3_64::oneshot(path.as_bytes());
     let name = format!("{}-{digest:016x}.{RECORD}", name.unwrap_or_default());
@@ -237,7 +238,7 @@ pub fn split(
     let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     out.publish()?;
     Ok(SplitFile {
-        capture: path,
+        capture: visible(&path).into_owned(),
         record,
         partitions: files,
         packets,

@@ -16,6 +16,7 @@ use checksum::ChecksumWriter;
 use recoup_support::output_file::{OutputError, OutputFile};
 use recoup_support::quantity::format_duration;
 use recoup_trace::analyze::TimeWindow;
+use recoup_units::visible;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -167,7 +168,7 @@ impl StateReader {
     /// A file that cannot be read, that is no state, that is damaged, or that another version, view or
     /// setting made.
     pub fn open(path: &Path, analysis: u32, expected: &Origin) -> Result<Self, StateError> {
-        let file = path.display().to_string();
+        let file = visible(&path.to_string_lossy()).into_owned();
         let unreadable = |source| StateError::Unreadable { file: file.clone(), source };
         let mut input = File::open(path).map_err(unreadable)?;
         let about = input.metadata().map_err(unreadable)?;

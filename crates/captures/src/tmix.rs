@@ -10,7 +10,8 @@ use recoup_trace::analyze::ConnectionFilter;
 use recoup_trace::read::{CapturedPacket, PacketSource, ReadError};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Connections without a packet for so long are over.
@@ -32,16 +33,65 @@ pub struct Extraction {
     pub notes: Vec<String>,
 }
 
-/// Makes vectors of the packets of a capture.
+/// The most connections that are kept before their handshake is whole. A flood of SYNs displaces the oldest.
+const MOST_HALF_OPEN: usize = 1 << 16;
+
+/// The most ends that [`Headless`] keeps in each of its two sets.
+const MOST_HEADLESS: usize = 1 << 16;
+
+/// Makes vectors of the packets of a capture, in memory for its vectors and a limited number of other connections.
 #[derive(Debug, Default)]
 pub struct Extractor {
     /// By the ends, with the client as the source.
     open: HashMap<Endpoints, Connection>,
-    /// Connections of which only later packets are in the capture, with the time of the last.
-    headless: HashMap<Endpoints, Instant>,
-    finished: Vec<Connection>,
+    /// The latest connections to begin, in that order: all of those whose handshake is not whole are among them.
+    beginning: VecDeque<(Endpoints, Instant)>,
+    headless: Headless,
+    finished: Vec<Finished>,
     without_handshake: u64,
+    /// Whether connections were left out because too many were half open.
+    is_flooded: bool,
     packets: u64,
+}
+
+/// Connections of which only later packets are in the capture.
+#[derive(Debug, Default)]
+struct Headless {
+    /// The ends that were seen of late, and before. When the first set is full, the second is forgotten.
+    latest: HashSet<Endpoints>,
+    before: HashSet<Endpoints>,
+}
+
+impl Headless {
+    /// Whether a packet is the first of its connection.
+    fn is_new(&mut self, ends: Endpoints) -> bool {
+        let known = |set: &HashSet<Endpoints>| set.contains(&ends) || set.contains(&ends.reverse());
+        if known(&self.latest) {
+            return false;
+        }
+        let is_new = !known(&self.before);
+        if self.latest.len() >= MOST_HEADLESS {
+            self.before = std::mem::take(&mut self.latest);
+        }
+        self.latest.insert(ends);
+        is_new
+    }
+
+    fn forget(&mut self, ends: Endpoints) {
+        for set in [&mut self.latest, &mut self.before] {
+            set.remove(&ends);
+            set.remove(&ends.reverse());
+        }
+    }
+}
+
+/// A connection that is over, and its vector, whose start counts from [`Instant::ZERO`].
+#[derive(Debug)]
+struct Finished {
+    began: Instant,
+    ends: (SocketAddr, SocketAddr),
+    is_closed: bool,
+    vector: ConnectionVector,
 }
 
 impl Extractor {
@@ -54,63 +104,73 @@ impl Extractor {
         let flags = packet.segment.flags;
         let begins = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
         let (ends, other_way) = (packet.endpoints, packet.endpoints.reverse());
-        if begins {
-            let is_other = self.open.get(&ends).is_none_or(|known| known.is_other(packet));
-            if is_other {
-                self.headless.remove(&ends);
-                self.headless.remove(&other_way);
-                self.finished.extend(self.open.remove(&other_way));
-                let before = self.open.insert(ends, Connection::new(packet));
-                self.finished.extend(before);
-                return;
-            }
-        }
-        if let Some(connection) = self.open.get_mut(&ends) {
+        if begins && self.open.get(&ends).is_none_or(|known| known.is_other(packet)) {
+            self.begin(packet);
+        } else if let Some(connection) = self.open.get_mut(&ends) {
             connection.packet(Host::Client, packet);
         } else if let Some(connection) = self.open.get_mut(&other_way) {
             connection.packet(Host::Server, packet);
         } else {
-            self.headless(ends, packet.at);
+            self.without_handshake += u64::from(self.headless.is_new(ends));
         }
     }
 
-    /// Counts a connection once of which only later packets are in the capture.
-    fn headless(&mut self, ends: Endpoints, at: Instant) {
-        let known = match self.headless.contains_key(&ends) {
-            true => ends,
-            false => ends.reverse(),
+    fn begin(&mut self, syn: &CapturedPacket) {
+        let ends = syn.endpoints;
+        self.headless.forget(ends);
+        let before = [self.open.remove(&ends.reverse()), self.open.insert(ends, Connection::new(syn))];
+        before.into_iter().flatten().for_each(|connection| self.end(&connection));
+        self.beginning.push_back((ends, syn.at));
+        if self.beginning.len() <= MOST_HALF_OPEN {
+            return;
+        }
+        let Some((oldest, began)) = self.beginning.pop_front() else {
+            return;
         };
-        if self.headless.insert(known, at).is_none() {
+        let is_half_open = |connection: &Connection| connection.began() == began && !connection.is_established();
+        if self.open.get(&oldest).is_some_and(is_half_open) {
+            self.open.remove(&oldest);
             self.without_handshake += 1;
+            self.is_flooded = true;
+        }
+    }
+
+    fn end(&mut self, connection: &Connection) {
+        match connection.vector() {
+            Some(vector) => self.finished.push(Finished {
+                began: connection.began(),
+                ends: connection.ends_key(),
+                is_closed: connection.is_closed(),
+                vector,
+            }),
+            None => self.without_handshake += 1,
         }
     }
 
     fn end_idle(&mut self, now: Instant) {
-        let is_idle = |last: Instant| now.since(last) > IDLE;
-        let over = self.open.extract_if(|_, connection| is_idle(connection.last_at));
-        self.finished.extend(over.map(|(_, connection)| connection));
-        self.headless.retain(|_, last| !is_idle(*last));
+        let over = self.open.extract_if(|_, connection| now.since(connection.last_at) > IDLE);
+        let over: Vec<_> = over.map(|(_, connection)| connection).collect();
+        over.iter().for_each(|connection| self.end(connection));
     }
 
     /// The vectors of all packets.
     pub fn finish(mut self) -> Extraction {
-        let open = self.open.drain().map(|(_, connection)| connection);
-        self.finished.extend(open);
-        let complete = self.finished.iter().filter(|one| one.is_established());
-        let zero = complete.map(Connection::began).min().unwrap_or_default();
-        let mut extraction = Extraction { without_handshake: self.without_handshake, ..Extraction::default() };
+        let open = std::mem::take(&mut self.open);
+        open.values().for_each(|connection| self.end(connection));
         // Connections that begin at the same time are in the order of their ports, whatever order a map has.
-        self.finished.sort_by_key(|one| (one.began(), one.ends_key()));
-        for (connection, id) in self.finished.iter().zip(1..) {
-            match connection.vector(id, zero) {
-                Some(vector) => {
-                    extraction.open_at_end += u64::from(!connection.is_closed());
-                    extraction.vectors.push(vector);
-                }
-                None => extraction.without_handshake += 1,
-            }
+        self.finished.sort_by_key(|one| (one.began, one.ends));
+        let zero = self.finished.first().map_or(Duration::ZERO, |first| first.vector.start);
+        let open_at_end = self.finished.iter().filter(|one| !one.is_closed).count() as u64;
+        let numbered = self.finished.into_iter().zip(1..);
+        let vectors = numbered.map(|(one, id)| ConnectionVector { id, start: one.vector.start - zero, ..one.vector });
+        let flood =
+            format!("more than {MOST_HALF_OPEN} connections were half open at a time: the oldest of them are left out");
+        Extraction {
+            vectors: vectors.collect(),
+            without_handshake: self.without_handshake,
+            open_at_end,
+            notes: self.is_flooded.then_some(flood).into_iter().collect(),
         }
-        extraction
     }
 }
 
@@ -138,7 +198,9 @@ pub fn extract(
             break;
         }
     }
-    Ok(Extraction { notes: source.stop()?.notes(), ..extractor.finish() })
+    let mut extraction = extractor.finish();
+    extraction.notes.extend(source.stop()?.notes());
+    Ok(extraction)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use crate::{
 };
 pub(crate) use io::write_file;
 use std::ffi::CStr;
+use std::io::Write;
 
 use libc::{c_char, c_int, c_void, ssize_t};
 pub(crate) use sockets::option;
@@ -40,7 +41,8 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table:
     match Settings::of(&flags.to_string_lossy(), variable) {
         Ok(settings) => RUNTIME.begin(settings),
         Err(error) => {
-            eprintln!("recoup: {error}");
+            // Where standard error is closed, the exit status has to do.
+            let _ = writeln!(std::io::stderr(), "recoup: {error}");
             std::process::exit(2);
         }
     }

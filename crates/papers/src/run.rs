@@ -184,7 +184,10 @@ impl Planned {
     /// Runs it in the simulator, in a thread of its own. `None` if it was stopped first.
     fn run_apart(&self, progress: &dyn Progress) -> Option<Result<Sheet, ExperimentError>> {
         let Self { experiment, setup } = self.clone();
-        let worker = thread::spawn(move || experiment.run(&setup));
+        let Ok(worker) = thread::Builder::new().spawn(move || experiment.run(&setup)) else {
+            // Without a thread of its own it cannot be stopped.
+            return Some(self.experiment.run(&self.setup));
+        };
         while !worker.is_finished() {
             if !progress.goes_on() {
                 return None;

@@ -75,10 +75,10 @@ pub fn run<T: Send>(
     let (send, mut receive) = sync_channel(1);
     let result = std::thread::scope(|scope| {
         let meter = &meter;
-        let worker = scope.spawn(move || {
+        let worker = std::thread::Builder::new().spawn_scoped(scope, move || {
             // Whoever waits for it is there until this thread has ended.
             let _ = send.send(work(meter));
-        });
+        })?;
         let mut stopped_by = None;
         let result = loop {
             let waited;

@@ -1,8 +1,9 @@
 //! Messages on standard error: errors, notes and progress.
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use recoup_units::visible;
 use std::fmt::Display;
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use terminal_size::{Width, terminal_size_of};
 
@@ -70,12 +71,18 @@ pub fn bar(size: Option<u64>, template: &str) -> ProgressBar {
 }
 
 fn print(text: &str) {
-    let line = format!("recoup: {text}");
+    let line = format!("recoup: {}", visible(text));
     let width = stderr().is_terminal().then(|| terminal_size_of(stderr()));
-    match width.flatten() {
-        Some((Width(width), _)) => eprintln!("{}", wrap(&line, width.into())),
-        None => eprintln!("{line}"),
-    }
+    plain(&match width.flatten() {
+        Some((Width(width), _)) => wrap(&line, width.into()),
+        None => line,
+    });
+}
+
+/// Prints lines as they are. Where standard error takes none (it is closed, its disk is full), there is nowhere to say so,
+/// and results do not depend on it.
+pub fn plain(lines: &str) {
+    let _ = writeln!(stderr(), "{lines}");
 }
 
 /// Breaks a line at spaces so that no part is wider than `width` columns, if it can be. All parts but

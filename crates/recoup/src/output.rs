@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use recoup_support::output_file::OutputFile;
+use recoup_support::output_file::{Files, OutputFile};
 pub use recoup_table::Format;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -71,6 +71,9 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Output::standard().write(|out| out.write_all(text.as_bytes()))
 }
 
+/// The option that names the destination of results.
+pub const OUTPUT: &str = "--output";
+
 /// The destination of results, under way.
 pub enum Output {
     /// Standard output.
@@ -85,11 +88,14 @@ impl Output {
         Self::StandardOutput(BufWriter::new(io::stdout()))
     }
 
-    /// Standard output for `-`, or else a file.
-    pub fn create(path: &Path) -> Result<Self, Failure> {
+    /// Standard output for `-`, or else a file, which `option` names. `files` are the command's other files.
+    ///
+    /// # Errors
+    /// A file that cannot be made, or that is among the other files.
+    pub fn create(files: &mut Files, option: &str, path: &Path) -> Result<Self, Failure> {
         Ok(match path == Path::new("-") {
             true => Self::standard(),
-            false => Self::File(BufWriter::new(OutputFile::create(path)?)),
+            false => Self::File(BufWriter::new(create_file(files, option, path)?)),
         })
     }
 
@@ -135,6 +141,15 @@ impl Write for Output {
             Self::File(out) => out.flush(),
         }
     }
+}
+
+/// Begins a file, which `option` names. `files` are the command's other files.
+///
+/// # Errors
+/// A file that cannot be made, or that is among the other files.
+pub fn create_file(files: &mut Files, option: &str, path: &Path) -> Result<OutputFile, Failure> {
+    files.write(option, path)?;
+    Ok(OutputFile::create(path)?)
 }
 
 /// A file that could not be written.

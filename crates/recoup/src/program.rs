@@ -4,6 +4,7 @@ use crate::console;
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
+use std::io::{self, Write};
 
 /// Options of every command.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -78,7 +79,22 @@ pub fn parse<C: CommandFactory + FromArgMatches>(arguments: impl IntoIterator<It
             console::error(&one_line(&e.to_string()));
             Err(2)
         }
-        Err(help) => help.exit(),
+        Err(help) => Err(print_help(&help)),
+    }
+}
+
+/// Prints help or the version, with colours where standard output takes them, and returns the exit status.
+fn print_help(help: &clap::Error) -> u8 {
+    // Without arguments, help is an error: it goes to standard error.
+    if help.use_stderr() {
+        let _ = help.print();
+        return 2;
+    }
+    match help.print().and_then(|()| io::stdout().flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Failure::Wrong(format!("cannot write to standard output: {e}")).exit()
+        }
+        _ => 0,
     }
 }
 

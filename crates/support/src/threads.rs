@@ -1,13 +1,15 @@
 //! Runs work on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// The number of cores, at least 1.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Runs `work` on each of `threads` threads, at least one, and returns all results.
+/// Runs `work` on each of `threads` threads, this one among them, and returns all results. Where the system has fewer
+/// threads left, there are fewer results.
 ///
 /// # Errors
 /// The first error in the order of threads.
@@ -16,13 +18,23 @@ pub fn on_threads<T: Send, E: Send>(threads: usize, work: impl Fn() -> Result<T,
         return Ok(vec![work()?]);
     }
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
-        let results = workers.into_iter().map(|worker| match worker.join() {
+        let (others, own) = begin(scope, threads - 1, &work);
+        let results = others.into_iter().map(|worker| match worker.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         });
-        results.collect()
+        std::iter::once(own).chain(results).collect()
     })
+}
+
+/// Begins `work` on so many other threads, or as many as the system has left, and does it on this one.
+fn begin<'scope, R: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    others: usize,
+    work: &'scope (impl Fn() -> R + Sync),
+) -> (Vec<ScopedJoinHandle<'scope, R>>, R) {
+    let spawned = (0..others).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
+    (spawned.collect(), work())
 }
 
 /// `of(i)` for each `i` below `count`, in order. The result does not depend on `threads`.

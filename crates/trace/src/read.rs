@@ -47,7 +47,7 @@ mod sniff;
 mod unpack;
 mod window;
 
-use recoup_units::Instant;
+use recoup_units::{Instant, visible};
 use recoup_wire::{Endpoints, Segment};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -230,7 +230,7 @@ impl Reader<'static> {
         if path.as_os_str() == "-" {
             return Self::with("standard input".into(), io::stdin(), None, unpack::ahead);
         }
-        let file = path.display().to_string();
+        let file = name_of(path);
         let unreadable = |source| ReadError::Unreadable { file: file.clone(), source };
         let input = File::open(path).map_err(unreadable)?;
         let about = input.metadata().map_err(unreadable)?;
@@ -240,6 +240,11 @@ impl Reader<'static> {
         let size = about.is_file().then_some(about.len());
         Self::with(file, input, size, unpack::ahead)
     }
+}
+
+/// The name of a file, in which no character acts on a terminal or ends a line.
+fn name_of(path: &Path) -> String {
+    visible(&path.to_string_lossy()).into_owned()
 }
 
 impl<'a> Reader<'a> {

@@ -11,6 +11,7 @@ mod rate;
 mod search;
 mod size;
 mod span;
+mod text;
 mod time;
 
 pub use ppm::Ppm;
@@ -19,6 +20,7 @@ pub use rate::BitRate;
 pub use search::partition_point_near;
 pub use size::{format_bytes, parse_bytes};
 pub use span::{Offset, Segments, Span};
+pub use text::visible;
 pub use time::Instant;
 
 /// The number of a flow, from 0 in the order in which flows start.

@@ -3,6 +3,7 @@
 use super::{Again, Capture, Memory, Origin, Progress};
 use crate::analysis::{AnalysisError, Analyzed};
 use recoup_trace::read::ReadError;
+use recoup_units::visible;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -68,7 +69,7 @@ impl<'a> Input<'a> {
             _ => return Err(InputError::Twice),
         }
         for path in paths.iter().filter(|path| !is_stdin(path)) {
-            let file = path.display().to_string();
+            let file = visible(&path.to_string_lossy()).into_owned();
             match path.metadata() {
                 Ok(about) if about.is_dir() => return Err(ReadError::Directory { file }.into()),
                 Ok(_) => {}

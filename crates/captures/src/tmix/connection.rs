@@ -287,9 +287,9 @@ impl Connection {
         }
     }
 
-    /// The connection as a vector with this number; `None` if its handshake is not in the capture. `zero` is the
-    /// time from which its start counts.
-    pub fn vector(&self, id: u64, zero: Instant) -> Option<ConnectionVector> {
+    /// The connection as a vector without a number, whose start counts from [`Instant::ZERO`]; `None` if its handshake is
+    /// not in the capture.
+    pub fn vector(&self) -> Option<ConnectionVector> {
         if self.handshake != Handshake::Done {
             return None;
         }
@@ -313,8 +313,8 @@ impl Connection {
         let rtt = client.far_rtt.zip(server.far_rtt);
         let window = |end: &End| end.largest_window;
         Some(ConnectionVector {
-            start: self.began.since(zero),
-            id,
+            start: self.began.since(Instant::ZERO),
+            id: 0,
             pattern,
             windows: Some([window(client), window(server)]),
             segment_sizes: Some([client.segment_size(server), server.segment_size(client)]),

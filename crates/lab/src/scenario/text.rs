@@ -2,6 +2,7 @@
 
 use super::{BUILT_IN, LONGEST_SCENARIO, ScenarioError};
 use recoup_support::input;
+use recoup_units::visible;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -54,7 +55,8 @@ impl ScenarioText {
 
     /// A text that errors call `file`. File names in it are relative to `base`.
     pub fn new(name: &str, file: &str, text: &str, base: &Path) -> Self {
-        Self { name: name.into(), file: file.into(), path: None, base: base.into(), text: text.into() }
+        let [name, file] = [name, file].map(|text| visible(text).into_owned());
+        Self { name, file, path: None, base: base.into(), text: text.into() }
     }
 
     /// The text as a table, which is not empty.

@@ -9,6 +9,7 @@ use recoup_support::input;
 use recoup_support::profile::parse_profile;
 use recoup_support::quantity::{format_duration, parse_duration};
 use recoup_support::suggest::did_you_mean;
+use recoup_units::visible;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -197,6 +198,9 @@ fn named<'a, T>(
 ) -> Result<&'a mut T, String> {
     let at = match (all.iter().position(|one| name_of(one) == name), new) {
         (Some(at), _) => at,
+        (None, Some(_)) if visible(name) != name => {
+            return Err(format!("{kind} `{}`: expected a name without control characters", visible(name)));
+        }
         (None, Some(new)) => {
             all.push(new(name));
             all.len() - 1

@@ -7,8 +7,8 @@ use crate::claims;
 use crate::experiment::{self, Experiment};
 use crate::ledger;
 use crate::run::{PaperError, Progress, Request, plan, report};
-use recoup::Failure;
 use recoup::output::print;
+use recoup::{Failure, console};
 use recoup_lab::stage::Stage;
 use recoup_support::suggest::did_you_mean;
 use serde_json::json;
@@ -56,7 +56,7 @@ struct Steps;
 
 impl Progress for Steps {
     fn experiment_begins(&self, experiment: &'static Experiment, number: usize, all: usize) {
-        eprintln!("progress\t{}\t{}\t{all}", experiment.title(), number - 1);
+        console::plain(&format!("progress\t{}\t{}\t{all}", experiment.title(), number - 1));
     }
 
     fn measurement_begins(&self, _: &'static Experiment, _: Stage, _: u64) {}

@@ -8,11 +8,11 @@ mod views;
 
 use crate::Failure;
 use crate::analysis_args::AnalysisArgs;
-use crate::output::{Format, check_terminal, format_or_ending, format_parser};
+use crate::output::{Format, OUTPUT, check_terminal, format_or_ending, format_parser};
 use plot::plot;
 use recoup_captures::analysis::{AllConnections, AllRetransmissions, Continued, Summary, Tabular};
 use recoup_captures::capture::{Input, InputError};
-use recoup_support::output_file::same_file;
+use recoup_support::output_file::Files;
 use recoup_support::suggest::did_you_mean;
 use recoup_trace::analyze::Settings;
 use state::go_on;
@@ -65,6 +65,10 @@ A file merged from captures at several points is analyzed point by point, and a 
 Exit status: 0 analyzed, with notes on standard error where a capture is cut off or partly
 unreadable; 2 wrong use, a capture in which nothing can be read, or a merged file whose capture
 points cannot be told apart (the other captures are analyzed and printed all the same).";
+
+/// Options that name files, besides the output.
+const STATE: &str = "--state";
+const LIKELIHOODS: &str = "--likelihoods";
 
 /// The formats that findings can be printed in.
 const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::Parquet];
@@ -168,6 +172,11 @@ impl Args {
         self.state.is_some() || !self.merge_state.is_empty()
     }
 
+    /// The files that are read, but for the state, which is replaced.
+    fn files(&self) -> Files {
+        Files::reading(self.captures.iter().chain(&self.merge_state))
+    }
+
     fn input(&self) -> Result<Input<'_>, InputError> {
         Input::new(&self.captures, self.is_joined())
     }
@@ -247,7 +256,6 @@ fn check_study(args: &Args) -> Result<(), Failure> {
             "--study=slp: expected no --state and no --merge-state: it reads each capture twice"
         }
         true if args.summary => "--study=slp: expected no --summary: it shows the tables of the paper alone",
-        true if args.likelihoods.as_ref() == Some(&args.output) => "--likelihoods: expected another file than --output",
         false if args.likelihoods.is_some() => "--likelihoods: expected --study=slp",
         _ => return Ok(()),
     };
@@ -271,28 +279,13 @@ fn check_equals_sign(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Checks that nothing that is read is overwritten, except the state.
+/// Checks that nothing that is read is overwritten, and that all outputs are apart.
 fn check_overwriting(args: &Args) -> Result<(), Failure> {
-    let output = Some(&args.output).filter(|output| output.as_path() != Path::new("-"));
-    let written = [output, args.state.as_ref(), args.likelihoods.as_ref()];
-    for written in written.into_iter().flatten() {
-        let captures = args.captures.iter().map(|capture| match capture.to_str() {
-            Some("-") => (Path::new("/dev/stdin"), "standard input".to_owned()),
-            _ => (capture.as_path(), capture.display().to_string()),
-        });
-        let states = args.merge_state.iter().map(|state| (state.as_path(), state.display().to_string()));
-        let read = captures.chain(states);
-        for (input, name) in read {
-            if same_file(input, written) {
-                let written = written.display();
-                return Err(Failure::Wrong(format!("cannot write `{written}`: it is {name}, which is read")));
-            }
-        }
+    let mut files = args.files();
+    for (option, path) in
+        [(OUTPUT, Some(&args.output)), (STATE, args.state.as_ref()), (LIKELIHOODS, args.likelihoods.as_ref())]
+    {
+        path.map_or(Ok(()), |path| files.write(option, path))?;
     }
-    match (output, &args.state) {
-        (Some(output), Some(state)) if output == state || same_file(output, state) => {
-            Err(Failure::Wrong(format!("--state {}: expected another file than --output", state.display())))
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }

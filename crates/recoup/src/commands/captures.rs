@@ -1,12 +1,15 @@
 //! Common to the commands that read captures: arguments, progress, and what they print of each capture.
 
-use crate::output::{Format, Output, cannot_write};
+use crate::console::bar;
+use crate::output::{Format, Output, cannot_write, create_file};
 use crate::{Failure, console, interrupt};
-use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::ProgressBar;
 use recoup_captures::analysis::{Analyzed, View};
 use recoup_captures::capture::{Captures, Input, Progress};
-use recoup_support::output_file::OutputFile;
+use recoup_support::output_file::{Files, OutputFile};
 use recoup_table::{Columns, Part};
+use recoup_units::visible;
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -35,10 +38,15 @@ impl OneCapture {
         }
     }
 
+    /// The files that are read.
+    pub fn files(&self) -> Files {
+        Files::reading(&self.captures)
+    }
+
     /// The name of the capture in notes.
     pub fn display_name(&self) -> String {
-        let name = self.captures.first().map_or(String::new(), |path| path.display().to_string());
-        display_name(&name).to_owned()
+        let name = self.captures.first().map_or(Cow::default(), |path| path.to_string_lossy());
+        display_name(&visible(&name)).to_owned()
     }
 }
 
@@ -134,10 +142,18 @@ pub(crate) fn write_texts<T>(
     Ok(())
 }
 
-/// Writes a file, which gets its name when it is published.
-pub(crate) fn begin(path: &Path, text: &str) -> Result<OutputFile, Failure> {
-    let mut file = OutputFile::create(path)?;
-    let written = file.write_all(text.as_bytes());
+/// The option that names the folder of figures.
+pub(crate) const FIGURES: &str = "--figures";
+
+/// Writes a file, which gets its name when it is published. `option` names it or its folder.
+pub(crate) fn begin(
+    files: &mut Files,
+    option: &str,
+    path: &Path,
+    contents: impl AsRef<[u8]>,
+) -> Result<OutputFile, Failure> {
+    let mut file = create_file(files, option, path)?;
+    let written = file.write_all(contents.as_ref());
     written.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
     Ok(file)
 }
@@ -224,18 +240,4 @@ fn reading_bar(size: Option<u64>) -> ProgressBar {
             None => "{prefix}{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
         },
     )
-}
-
-/// A progress bar, drawn when standard error is a terminal.
-fn bar(all: Option<u64>, template: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(all, console::progress_target());
-    // There is no estimate before the first packet is read.
-    let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-        let known = state.pos() > 0;
-        let _ = known.then(|| write!(to, ", {:#} left", HumanDuration(state.eta())));
-    };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.with_key("left", left));
-    }
-    bar
 }

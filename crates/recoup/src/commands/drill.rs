@@ -6,6 +6,7 @@ use recoup_script::{NoteKind, Report, Script, ScriptError, Settings};
 use recoup_support::input;
 use recoup_support::profile::parse_profile;
 use recoup_table::Schema;
+use recoup_units::visible;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let settings = Settings { profile: profile.transpose()? };
     let outcomes: Vec<Outcome> = scripts(&args.files)?
         .iter()
-        .map(|path| Outcome { script: path.display().to_string(), result: outcome(path, &settings) })
+        .map(|path| Outcome { script: visible(&path.to_string_lossy()).into_owned(), result: outcome(path, &settings) })
         .collect();
     print_notes(&outcomes, args.verbose);
     print(&match args.format {

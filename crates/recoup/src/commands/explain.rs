@@ -2,7 +2,7 @@
 
 use crate::analysis_args::AnalysisArgs;
 use crate::commands::captures::{CaptureBar, end, end_with, until_interrupted, write_text, write_texts};
-use crate::output::{Format, Output, format_or_ending, format_parser};
+use crate::output::{Format, OUTPUT, Output, format_or_ending, format_parser};
 use crate::{Failure, console};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use recoup_captures::capture::{Input, InputError};
@@ -10,6 +10,7 @@ use recoup_captures::explain::{
     Facts, PageRequest, Report, SortBy, connection_text, explain, explain_as_page, explain_connection,
     explanation_text, write_explanations,
 };
+use recoup_support::output_file::Files;
 use recoup_trace::analyze::Settings;
 use std::path::PathBuf;
 
@@ -109,7 +110,8 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let format = format_or_ending(args.format, &args.output, FORMATS, Format::Table)?;
     let input = args.input()?;
-    let output = Output::create(&args.output)?;
+    let mut files = Files::reading(&args.captures);
+    let output = Output::create(&mut files, OUTPUT, &args.output)?;
     let settings = args.analysis.settings()?;
     match (format, args.connection) {
         (Format::Html, _) => page(args, input, &settings, output),

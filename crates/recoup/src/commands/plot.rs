@@ -3,8 +3,8 @@
 pub mod call;
 
 use crate::commands::captures::{CaptureBar, end_with, until_interrupted};
-use crate::commands::plot::call::{Drawing, PlotError, Request, display_name, draw};
-use crate::output::{Format, Output, check_terminal, format_of_output, format_parser, unknown_ending};
+use crate::commands::plot::call::{Drawing, PlotError, Request, draw};
+use crate::output::{Format, OUTPUT, Output, check_terminal, format_of_output, format_parser, unknown_ending};
 use crate::{Failure, console};
 use clap::ValueEnum;
 use recoup_captures::capture::Input;
@@ -13,7 +13,7 @@ use recoup_captures::filter::Filter;
 use recoup_draw::look::{Look, NoWidth, Theme, Width};
 use recoup_draw::render::{to_pdf, to_png};
 use recoup_draw::sequence::Diagram;
-use recoup_support::output_file::same_file;
+use recoup_support::output_file::Files;
 use recoup_support::quantity::parse_duration;
 use recoup_trace::analyze::{ConnectionFilter, Settings};
 use recoup_units::{Direction, Instant};
@@ -102,7 +102,6 @@ fn instant(text: &str) -> Result<Instant, String> {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let format = format(args)?;
-    check_overwriting(args)?;
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from >= to
     {
@@ -131,7 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Themes::Dark => Theme::Dark,
         },
     };
-    plot(&request, format, &look, &args.output)
+    plot(&request, format, &look, &mut Files::reading(&args.files), &args.output)
 }
 
 fn input(args: &Args) -> Result<Input<'_>, Failure> {
@@ -154,11 +153,17 @@ fn directions(chosen: Option<Way>, format: Format) -> Directions {
 }
 
 /// Draws what was asked for, as far as it was read before an interrupt, and writes it to `output`.
-pub fn plot(request: &Request<'_>, format: Format, look: &Look, output: &Path) -> Result<(), Failure> {
+pub fn plot(
+    request: &Request<'_>,
+    format: Format,
+    look: &Look,
+    files: &mut Files,
+    output: &Path,
+) -> Result<(), Failure> {
     if output == Path::new("-") {
         check_terminal(format)?;
     }
-    let output = Output::create(output)?;
+    let output = Output::create(files, OUTPUT, output)?;
     let (drawing, interrupted) = until_interrupted(|| draw(request, &CaptureBar::new(false)));
     let written = match drawing {
         Ok(drawing) => write(drawing, format, look, output),
@@ -201,26 +206,7 @@ fn print_choices(error: &PlotError) {
         for note in notes {
             console::note(format_args!("{file}: {note}"));
         }
-        list.iter().for_each(|line| eprintln!("{line}"));
-    }
-}
-
-/// Checks that no file is overwritten that is read.
-fn check_overwriting(args: &Args) -> Result<(), Failure> {
-    let is_written = |file: &&PathBuf| {
-        let input = match file.as_path() == Path::new("-") {
-            true => Path::new("/dev/stdin"),
-            false => file,
-        };
-        args.output != Path::new("-") && same_file(input, &args.output)
-    };
-    match args.files.iter().find(is_written) {
-        Some(file) => Err(Failure::Wrong(format!(
-            "cannot write `{}`: it is {}, which is read",
-            args.output.display(),
-            display_name(file)
-        ))),
-        None => Ok(()),
+        list.iter().for_each(|line| console::plain(line));
     }
 }
 

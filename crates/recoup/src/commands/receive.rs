@@ -1,10 +1,10 @@
 //! `recoup receive`.
 
 use crate::commands::transfer::{HostArgs, Tally, Transfer};
-use crate::output::print;
+use crate::output::{OUTPUT, create_file, print};
 use crate::{Failure, console};
 use recoup_net::host::{ConnectionId, HostError, Read, describe};
-use recoup_support::output_file::OutputFile;
+use recoup_support::output_file::{Files, OutputFile};
 use rustix::event::PollFlags;
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,8 +19,11 @@ Creates a TUN device in this network namespace (needs root). Recoup's TCP is the
 device: it listens at the address that is printed, and takes part in each connection instead of this
 machine's kernel.
 
-A line for each stream goes to standard output, or to standard error with --output -. The program
-ends after the first stream with --once or --output, else when interrupted.";
+A line for each stream goes to standard output, or to standard error with --output -. With --once or
+--output the program ends after one stream, else when interrupted. This stream is the first that
+brings a byte: clients that connect and close, such as port scanners, do not count. With --from it is
+the first of that client, which may be empty. The bytes of all other streams are discarded. FILE
+appears when the stream is whole; if it breaks off, FILE stays as it was, and the exit status is 2.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -30,12 +33,15 @@ pub(crate) struct Args {
     /// TCP port to listen at
     #[arg(long, value_name = "P", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
-    /// Write the bytes of the first stream to this file; - for standard output [default: discard them]
+    /// Write the bytes of one stream to this file; - for standard output [default: discard them]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Stop after one stream
     #[arg(long)]
     once: bool,
+    /// With --output or --once: take the stream of the client with this address
+    #[arg(long, value_name = "ADDR")]
+    from: Option<IpAddr>,
 }
 
 /// The longest time the loop waits for a packet.
@@ -58,7 +64,7 @@ enum Output {
 }
 
 impl Output {
-    fn open(path: Option<&Path>) -> Result<Self, Failure> {
+    fn open(files: &mut Files, path: Option<&Path>) -> Result<Self, Failure> {
         Ok(match path {
             None => Self::Nowhere,
             Some(path) if path == Path::new("-") => {
@@ -67,7 +73,7 @@ impl Output {
                 let regular = kind.is_ok_and(|kind| kind.is_file());
                 Self::Stdout { regular }
             }
-            Some(path) => Self::File(Box::new(OutputFile::create(path)?)),
+            Some(path) => Self::File(Box::new(create_file(files, OUTPUT, path)?)),
         })
     }
 
@@ -99,28 +105,46 @@ impl Output {
 /// A stream being received.
 struct Stream {
     tally: Tally,
-    /// Whether its bytes go to the output.
-    kept: bool,
     /// Whether there may be more to read.
     readable: bool,
+}
+
+/// What a stream is to the one that is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// It is the one.
+    Chosen,
+    /// It is the one once it brings a byte.
+    Candidate,
+    Other,
 }
 
 struct Receiver {
     transfer: Transfer,
     output: Output,
     streams: HashMap<ConnectionId, Stream>,
-    /// Streams begun so far.
-    begun: u64,
-    finished: u64,
-    /// Whether the program ends after the first stream.
+    /// Those with something to read, in the order in which it came.
+    readable: Vec<ConnectionId>,
+    /// Whether one stream is asked for, after which the program ends.
     once: bool,
+    /// The address of that stream's client.
+    from: Option<IpAddr>,
+    /// That stream.
+    chosen: Option<ConnectionId>,
+    /// Whether it was received, whole.
+    is_done: bool,
     chunk: Vec<u8>,
 }
 
 /// Receives streams.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let output = Output::open(args.output.as_deref())?;
-    let mut transfer = args.host.open()?;
+    let once = args.once || args.output.is_some();
+    if args.from.is_some() && !once {
+        return Err(Failure::Wrong("--from: expected beside --output or --once".into()));
+    }
+    let mut files = Files::default();
+    let output = Output::open(&mut files, args.output.as_deref())?;
+    let mut transfer = args.host.open(&mut files)?;
     let any: [IpAddr; 2] = [[0; 4].into(), [0; 16].into()];
     for address in any {
         transfer.driver.host.listen(SocketAddr::new(address, args.port))?;
@@ -133,12 +157,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         transfer,
         output,
         streams: HashMap::new(),
-        begun: 0,
-        finished: 0,
-        once: args.once || args.output.is_some(),
+        readable: Vec::new(),
+        once,
+        from: args.from,
+        chosen: None,
+        is_done: false,
         chunk,
     };
-    while !(receiver.once && receiver.finished > 0) {
+    while !receiver.is_done {
         receiver.turn()?;
     }
     receiver.transfer.linger(Duration::from_millis(200), |host| host.connections() == 0)?;
@@ -150,45 +176,52 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 impl Receiver {
     fn turn(&mut self) -> Result<(), Failure> {
-        let blocked = self.output.is_slow() && self.streams.values().any(|s| s.kept && s.readable);
+        // Streams are read at once, but for one whose bytes wait for the output.
         let stdout = io::stdout();
-        let waits_for = blocked.then(|| (stdout.as_fd(), PollFlags::OUT));
+        let waits_for = (!self.readable.is_empty()).then(|| (stdout.as_fd(), PollFlags::OUT));
         let mut ready = self.transfer.driver.turn_with(IDLE, waits_for)?;
         while let Some(event) = self.transfer.driver.host.next_event() {
             let id = event.connection;
             if event.opened {
-                self.begin(id);
+                let tally = Tally::begin(self.transfer.driver.now(), None);
+                self.streams.insert(id, Stream { tally, readable: false });
             }
-            if let Some(stream) = self.streams.get_mut(&id) {
-                stream.readable |= event.readable || event.closed.is_some();
-                if !(stream.kept && self.output.is_slow()) {
-                    self.read(id, u32::MAX)?;
-                }
+            let is_new = event.opened || event.readable || event.closed.is_some();
+            if let Some(stream) = self.streams.get_mut(&id).filter(|stream| is_new && !stream.readable) {
+                stream.readable = true;
+                self.readable.push(id);
             }
         }
-        // A slow output gets one chunk each time it is ready.
-        let mut kept = self.streams.iter().filter(|(_, s)| s.kept && s.readable);
-        if self.output.is_slow()
-            && let Some((id, _)) = kept.next()
-            && std::mem::take(&mut ready)
-        {
-            let id = *id;
-            self.read(id, 1)?;
+        for id in std::mem::take(&mut self.readable) {
+            let waits = self.output.is_slow() && self.role(id) != Role::Other;
+            match waits {
+                false => self.read(id, u32::MAX)?,
+                // A slow output gets one chunk each time it is ready.
+                true if std::mem::take(&mut ready) => self.read(id, 1)?,
+                true => {}
+            }
+            if self.streams.get(&id).is_some_and(|stream| stream.readable) {
+                self.readable.push(id);
+            }
         }
         Ok(())
     }
 
-    fn begin(&mut self, id: ConnectionId) {
-        let now = self.transfer.driver.now();
-        let stream = Stream { tally: Tally::begin(now, None), kept: self.begun == 0, readable: true };
-        self.begun += 1;
-        self.streams.insert(id, stream);
+    fn role(&self, id: ConnectionId) -> Role {
+        let path = self.transfer.driver.host.path(id);
+        let is_named = self.from.is_none_or(|from| path.is_some_and(|path| path.dst.ip() == from));
+        match self.chosen {
+            Some(chosen) if chosen == id => Role::Chosen,
+            None if self.once && is_named => Role::Candidate,
+            _ => Role::Other,
+        }
     }
 
     /// Reads the data that has arrived, at most `chunks` chunks of it.
     fn read(&mut self, id: ConnectionId, chunks: u32) -> Result<(), Failure> {
         let now = self.transfer.driver.now();
         for _ in 0..chunks {
+            let role = self.role(id);
             let Some(stream) = self.streams.get_mut(&id) else {
                 return Ok(());
             };
@@ -196,7 +229,8 @@ impl Receiver {
                 Ok(Read::Bytes(count)) => {
                     let bytes = &self.chunk[..count];
                     stream.tally.add(bytes);
-                    if stream.kept {
+                    if role != Role::Other {
+                        self.chosen = Some(id);
                         self.output.write(bytes)?;
                     }
                 }
@@ -213,6 +247,7 @@ impl Receiver {
 
     /// Reports a stream that is over.
     fn end(&mut self, id: ConnectionId, error: Option<HostError>) -> Result<(), Failure> {
+        let role = self.role(id);
         let driver = &mut self.transfer.driver;
         let now = driver.now();
         let counters = driver.host.counters(id);
@@ -222,20 +257,23 @@ impl Receiver {
         };
         // Fails if the connection is closed already.
         let _ = driver.host.release(now, id);
-        self.finished += 1;
         let peer = peer.unwrap_or_default();
         let verb = format!("received from {peer}:");
         let line = stream.tally.report(now, &verb, counters);
         match self.output {
-            Output::Stdout { .. } => eprint!("{line}"),
+            Output::Stdout { .. } => console::plain(line.trim_end()),
             _ => print(&line)?,
         }
         if let Some(HostError::Ended(how)) = error {
             let line = format!("the stream from {peer} is not whole: {}", describe(how));
-            if self.once || (stream.kept && !matches!(self.output, Output::Nowhere)) {
+            if role == Role::Chosen {
                 return Err(Failure::Wrong(line));
             }
             console::note(line);
+        } else if role == Role::Chosen || role == Role::Candidate && self.from.is_some() {
+            self.is_done = true;
+        } else if role == Role::Candidate {
+            console::note(format_args!("{peer} sent nothing: still waiting for a stream"));
         }
         Ok(())
     }

@@ -257,7 +257,7 @@ fn run_pair(args: &Args, scenario: Scenario) -> Result<(), Failure> {
     let request = args.request(scenario)?;
     let scenario = request.scenario.clone();
     request.check_files()?;
-    let plot = PlotFile::create(args, || scenario.files())?;
+    let plot = PlotFile::create(args, scenario.files())?;
     args.note_unused_profiles(&request.real);
     request.notes().iter().for_each(console::note);
     deferring_interrupts(

@@ -5,6 +5,7 @@ use crate::output::print;
 use crate::{Failure, console};
 use clap::value_parser;
 use recoup_net::host::{ConnectionId, Host, HostError, Read, describe};
+use recoup_support::output_file::Files;
 use recoup_support::quantity::parse_size_or_zero;
 use recoup_tcp::{Closed, State};
 use recoup_units::Instant;
@@ -105,7 +106,8 @@ impl Source {
 
 /// Sends a stream.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut transfer = args.host.open()?;
+    let inputs = args.bytes.is_none().then_some("-");
+    let mut transfer = args.host.open(&mut Files::reading(inputs))?;
     let addresses = transfer.driver.device().host_addresses();
     let from: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     console::status(format_args!("sending from {}", from.join(" and ")));

@@ -1,13 +1,14 @@
 //! `recoup tmix`.
 
-use crate::commands::captures::{CaptureBar, OneCapture, until_interrupted, write_text};
-use crate::output::Output;
+use crate::commands::captures::{CaptureBar, OneCapture, end, until_interrupted, write_text};
+use crate::output::{OUTPUT, Output};
 use crate::{Failure, console};
 use clap::{Subcommand, ValueEnum};
 use recoup_captures::filter::Filter;
 use recoup_captures::tmix;
 use recoup_sim::traffic::cvec::{self, ConnectionVector};
 use recoup_sim::traffic::synth::{QUANTITIES, Synth};
+use recoup_support::output_file::Files;
 use recoup_support::quantity::{format_duration, parse_duration};
 use recoup_trace::analyze::ConnectionFilter;
 use std::fmt::Write;
@@ -86,6 +87,8 @@ enum Format {
     Alternate,
 }
 
+const INTERRUPTED: &str = "interrupted: the vectors are those of the packets read so far";
+
 /// The most connections of a synthetic mix, on average.
 const MOST: f64 = 1e7;
 
@@ -111,15 +114,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn extract(args: &Extract) -> Result<(), Failure> {
     let input = args.capture.input()?;
-    let output = Output::create(&args.written.output)?;
+    let output = Output::create(&mut args.capture.files(), OUTPUT, &args.written.output)?;
     let bar = CaptureBar::new(false);
     let filter = args.filter.as_ref().map(|filter| filter as &dyn ConnectionFilter);
     let (extraction, interrupted) =
         until_interrupted(|| input.first(&bar, |capture| tmix::extract(capture, filter, &bar)));
-    if interrupted {
-        console::note("interrupted: the vectors are those of the packets read so far");
-    }
     let extraction = extraction?;
+    if interrupted {
+        console::note(INTERRUPTED);
+    }
     let name = args.capture.display_name();
     for note in &extraction.notes {
         console::note(format_args!("{name}: {note}"));
@@ -143,8 +146,12 @@ fn extract(args: &Extract) -> Result<(), Failure> {
         }
     }
     let count = extraction.vectors.len();
-    let about = format!("# {count} connections extracted from {name}\n");
-    write(about, &extraction.vectors, &args.written, output)
+    let mut about = format!("# {count} connections extracted from {name}\n");
+    if interrupted {
+        about += &format!("# {INTERRUPTED}\n");
+    }
+    write(about, &extraction.vectors, &args.written, output)?;
+    end(interrupted, false)
 }
 
 fn synthesize(args: &SynthArgs) -> Result<(), Failure> {
@@ -153,7 +160,7 @@ fn synthesize(args: &SynthArgs) -> Result<(), Failure> {
         let line = "--rate times --duration: expected at most 10,000,000 connections";
         return Err(Failure::Wrong(line.into()));
     }
-    let output = Output::create(&args.written.output)?;
+    let output = Output::create(&mut Files::default(), OUTPUT, &args.written.output)?;
     let vectors = Synth { seed, rate, duration }.vectors();
     let mut about =
         format!("# {} connections, {rate} a second for {}, seed {seed}\n", vectors.len(), format_duration(duration));

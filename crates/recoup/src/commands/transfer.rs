@@ -1,13 +1,14 @@
 //! The parts that `recoup send` and `recoup receive` share: a host on a TUN device, and the report of a
 //! stream.
 
+use crate::output::create_file;
 use crate::{Failure, console};
 use crc32fast::Hasher;
 use indicatif::ProgressBar;
 use recoup_net::NetError;
 use recoup_net::host::{Driver, Host, Secret, Settings, TunDevice, TunOptions};
 use recoup_recovery::{Counters, Trigger};
-use recoup_support::output_file::OutputFile;
+use recoup_support::output_file::{Files, OutputFile};
 use recoup_support::profile::parse_profile;
 use recoup_units::Instant;
 use recoup_wire::pcap;
@@ -49,12 +50,12 @@ pub struct Transfer {
 }
 
 impl HostArgs {
-    /// Creates the device and the host.
-    pub fn open(&self) -> Result<Transfer, Failure> {
+    /// Creates the device and the host. `files` are the command's other files.
+    pub fn open(&self, files: &mut Files) -> Result<Transfer, Failure> {
         let profile =
             parse_profile(&self.profile).map_err(|e| Failure::Wrong(format!("--profile {}: {e}", self.profile)))?;
         let secret = Secret::draw()?;
-        let capture = self.pcap.as_deref().map(begin_capture).transpose()?;
+        let capture = self.pcap.as_deref().map(|path| begin_capture(files, path)).transpose()?;
         let options = TunOptions { mtu: self.mtu, address: self.address, offloads: !self.no_offload };
         let device = TunDevice::open_with(&options).map_err(not_root)?;
         let settings = Settings::new(*profile.mechanisms(), self.mtu);
@@ -78,8 +79,8 @@ fn not_root(e: NetError) -> Failure {
     }
 }
 
-fn begin_capture(path: &Path) -> Result<(Capture, PathBuf), Failure> {
-    let file = BufWriter::new(OutputFile::create(path)?);
+fn begin_capture(files: &mut Files, path: &Path) -> Result<(Capture, PathBuf), Failure> {
+    let file = BufWriter::new(create_file(files, "--pcap", path)?);
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let writer = pcap::Writer::new(file, epoch.unwrap_or_default());
     Ok((Rc::new(RefCell::new(writer)), path.into()))

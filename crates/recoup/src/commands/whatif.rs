@@ -3,12 +3,13 @@
 use crate::Failure;
 use crate::analysis_args::AnalysisArgs;
 use crate::commands::captures::{CaptureBar, end, report, until_interrupted, write_rows, write_texts};
-use crate::output::{Format, Output, check_terminal, format_or_ending, format_parser};
+use crate::output::{Format, OUTPUT, Output, check_terminal, format_or_ending, format_parser};
 use recoup_captures::analysis::Analyzed;
 use recoup_captures::capture::{Input, InputError};
 use recoup_captures::whatif::{
     Alternative, Answer, PredictionRow, Request, answer_text, predictions, results, what_if, write_answers,
 };
+use recoup_support::output_file::Files;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use study::StudyArgs;
@@ -99,6 +100,11 @@ impl Args {
         Input::new(&self.captures, self.join)
     }
 
+    /// The files that are read.
+    fn files(&self) -> Files {
+        Files::reading(&self.captures)
+    }
+
     /// How many captures are read, each by itself.
     fn count(&self) -> usize {
         if self.join { 1 } else { self.captures.len() }
@@ -116,7 +122,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.output == Path::new("-") {
         check_terminal(format)?;
     }
-    let output = Output::create(&args.output)?;
+    let output = Output::create(&mut args.files(), OUTPUT, &args.output)?;
     let bar = CaptureBar::new(args.count() > 1);
     let (all, interrupted) =
         until_interrupted(|| input.each(&bar, |capture| what_if(capture, &request, &settings, &bar)));

@@ -5,6 +5,8 @@ mod analyze;
 mod documents;
 mod drill;
 mod explain;
+#[cfg(unix)]
+mod files;
 mod generate;
 mod outputs;
 mod plot;

@@ -24,17 +24,29 @@ pub fn remove(dir: &Path) {
             continue;
         }
         let path = entry.path();
-        let is_stale = File::open(&path).is_ok_and(|file| lock(&file, &path) == Some(true));
+        let is_stale = File::open(&path).is_ok_and(|file| lock(&file, &path) == Lock::Held);
         if is_stale {
             let _ = std::fs::remove_file(&path);
         }
     }
 }
 
-/// Locks a file. Returns whether it could be locked and still has its name; `None` on a file system
-/// without locks.
+/// What became of an attempt to lock a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// It is locked, for as long as the file is open.
+    Held,
+    /// It is locked, but has lost its name.
+    Unnamed,
+    /// Another process has locked it.
+    Taken,
+    /// The system or the file system has no locks.
+    Unsupported,
+}
+
+/// Locks a file, unless another process has.
 #[cfg(unix)]
-pub fn lock(file: &File, path: &Path) -> Option<bool> {
+pub fn lock(file: &File, path: &Path) -> Lock {
     use rustix::fs::{FlockOperation, flock};
     use rustix::io::Errno;
     use std::os::unix::fs::MetadataExt;
@@ -43,10 +55,13 @@ pub fn lock(file: &File, path: &Path) -> Option<bool> {
         Ok(()) => {
             let named = std::fs::symlink_metadata(path).map(|m| m.ino());
             let opened = file.metadata().map(|m| m.ino());
-            Some(matches!((named, opened), (Ok(named), Ok(opened)) if named == opened))
+            match (named, opened) {
+                (Ok(named), Ok(opened)) if named == opened => Lock::Held,
+                _ => Lock::Unnamed,
+            }
         }
-        Err(Errno::WOULDBLOCK) => Some(false),
-        Err(_) => None,
+        Err(Errno::WOULDBLOCK) => Lock::Taken,
+        Err(_) => Lock::Unsupported,
     }
 }
 
@@ -56,6 +71,6 @@ pub fn remove(_: &Path) {}
 
 /// Other systems have no flock(2).
 #[cfg(not(unix))]
-pub fn lock(_: &File, _: &Path) -> Option<bool> {
-    None
+pub fn lock(_: &File, _: &Path) -> Lock {
+    Lock::Unsupported
 }

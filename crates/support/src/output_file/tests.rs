@@ -61,21 +61,31 @@ fn a_file_that_a_killed_run_left_is_removed_by_the_next() {
     assert_eq!(names, ["first", "recoup-notes.tmp", "second"]);
 }
 
+#[cfg(unix)]
 #[test]
-fn a_file_has_many_names() {
+fn a_new_file_takes_the_place_of_the_old_one() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
     let dir = tempfile::tempdir().unwrap();
-    let [a, b, none] = ["a", "b", "none"].map(|name| dir.path().join(name));
-    write_file(&a, "").unwrap();
-    write_file(&b, "").unwrap();
-    assert!(same_file(&a, &dir.path().join(".").join("a")));
-    assert!(!same_file(&a, &b) && !same_file(&a, &none) && !same_file(&none, &none));
-    assert!(!same_file(dir.path(), dir.path()));
-    #[cfg(unix)]
-    {
-        let link = dir.path().join("link");
-        std::os::unix::fs::symlink(&a, &link).unwrap();
-        assert!(same_file(&a, &link));
-        let null = Path::new("/dev/null");
-        assert!(!same_file(null, null));
+    let [file, link, other, dangling] = ["file", "link", "folder/other", "dangling"].map(|name| dir.path().join(name));
+    std::fs::create_dir(dir.path().join("folder")).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    for secret in [0o600, 0o640, 0o604] {
+        std::fs::write(&file, "old").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(secret)).unwrap();
+        write_file(&file, "new").unwrap();
+        assert_eq!((mode(&file), std::fs::read_to_string(&file).unwrap().as_str()), (secret, "new"));
     }
+    symlink("file", &link).unwrap();
+    write_file(&link, "newer").unwrap();
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "newer");
+    // The temporary file is in the folder of the file, not of the link.
+    symlink("folder/other", &dangling).unwrap();
+    let under_way = OutputFile::create(&dangling).unwrap();
+    assert_eq!(std::fs::read_dir(dir.path().join("folder")).unwrap().count(), 1);
+    under_way.publish().unwrap();
+    assert!(other.is_file());
+    symlink("loop", dir.path().join("loop")).unwrap();
+    let error = write_file(&dir.path().join("loop"), "").unwrap_err().to_string();
+    assert!(error.ends_with("loop`: expected at most 40 symbolic links"), "{error}");
 }

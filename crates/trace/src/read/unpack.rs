@@ -41,13 +41,22 @@ impl<R: Read> Read for ShortReads<R> {
     }
 }
 
-/// Decompresses ahead on a thread, which ends when the reader is dropped.
+/// Decompresses ahead on a thread, which ends when the reader is dropped; in place where the system has no thread left.
 pub(super) fn ahead(input: Input<'static>, compression: Compression) -> io::Result<Input<'static>> {
     let (full, pieces) = sync_channel(MOST_WAITING);
     let (spent, empty) = channel();
     let input = in_place(input, compression)?;
+    let (give, given) = sync_channel(1);
     let thread = thread::Builder::new().name("unpack".into());
-    thread.spawn(move || work(input, &full, &empty))?;
+    let spawned = thread.spawn(move || {
+        given.into_iter().for_each(|input| work(input, &full, &empty));
+    });
+    if spawned.is_err() {
+        return Ok(input);
+    }
+    // The thread takes it: it ends no sooner.
+    let _ = give.send(input);
+    drop(give);
     Ok(Box::new(Ahead { pieces, spent, piece: Vec::new(), at: 0 }))
 }
 

@@ -33,5 +33,5 @@ pub fn plot(args: &Args, number: u64, settings: &Settings) -> Result<(), Failure
         from: None,
         to: None,
     };
-    plot::plot(&request, format, &Look::default(), &args.output)
+    plot::plot(&request, format, &Look::default(), &mut args.files(), &args.output)
 }

@@ -1,9 +1,9 @@
 //! `recoup analyze --study=slp`.
 
-use super::Args;
 use super::views::prepare_output;
+use super::{Args, LIKELIHOODS};
 use crate::commands::captures::{
-    CaptureBar, begin, display_name, end, publish, report, until_interrupted, write_rows, write_texts,
+    CaptureBar, FIGURES, begin, display_name, end, publish, report, until_interrupted, write_rows, write_texts,
 };
 use crate::output::Format;
 use crate::{Failure, console};
@@ -11,25 +11,27 @@ use recoup_captures::analysis::Analyzed;
 use recoup_captures::study::slp::{
     SampleRow, SlpStudy, figures, likelihoods_file, sample_columns, sample_rows, study, study_text, write_studies,
 };
+use recoup_support::output_file::Files;
 use recoup_trace::analyze::Settings;
 use std::io::{self, Write};
 
 /// Studies the captures, and prints what could be read.
 pub fn show(args: &Args, settings: &Settings) -> Result<(), Failure> {
-    let (format, output) = prepare_output(args)?;
+    let mut files = args.files();
+    let (format, output) = prepare_output(args, &mut files)?;
     let input = args.input()?;
     let bar = CaptureBar::new(args.count() > 1);
     let (all, interrupted) = until_interrupted(|| input.each(&bar, |capture| study(capture, settings, &bar)));
     report(&all, &args.captures, |study| &study.notes);
     if !all.analyzed.is_empty() {
-        write_files(args, &all.analyzed)?;
+        write_files(args, &mut files, &all.analyzed)?;
         output.write(|out| print(args, format, &all.analyzed, out))?;
     }
     end(interrupted, !all.failures.is_empty())
 }
 
 /// Writes the figures and the likelihoods of a capture, each whole before the first has its name.
-fn write_files(args: &Args, studied: &[Analyzed<SlpStudy>]) -> Result<(), Failure> {
+fn write_files(args: &Args, outputs: &mut Files, studied: &[Analyzed<SlpStudy>]) -> Result<(), Failure> {
     let mut files = Vec::new();
     for analyzed in studied {
         let capture = display_name(&analyzed.capture);
@@ -37,14 +39,14 @@ fn write_files(args: &Args, studied: &[Analyzed<SlpStudy>]) -> Result<(), Failur
         if let Some(dir) = &args.figures {
             for (name, picture) in figures(report) {
                 match picture {
-                    Some(picture) => files.push(begin(&dir.join(format!("{name}.svg")), &picture)?),
+                    Some(picture) => files.push(begin(outputs, FIGURES, &dir.join(format!("{name}.svg")), &picture)?),
                     None => console::note(format_args!("{capture}: nothing to draw in {name}")),
                 }
             }
         }
         if let Some(path) = &args.likelihoods {
             let (text, note) = likelihoods_file(report, capture);
-            files.push(begin(path, &text)?);
+            files.push(begin(outputs, LIKELIHOODS, path, &text)?);
             if let Some(note) = note {
                 console::note(format_args!("{capture}: {note}"));
             }

@@ -2,20 +2,20 @@
 
 use super::Args;
 use crate::commands::captures::{
-    CaptureBar, begin, display_name, end, publish, report, until_interrupted, write_rows, write_texts,
+    CaptureBar, FIGURES, begin, display_name, end, publish, report, until_interrupted, write_rows, write_texts,
 };
-use crate::output::{Format, Output};
+use crate::output::{Format, OUTPUT, Output};
 use crate::{Failure, console};
 use recoup_captures::analysis::{self, Analyzed, Collector, Tabular};
-use recoup_support::output_file::create_folder;
+use recoup_support::output_file::{Files, create_folder};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::JoinedFiles;
 use std::io::{self, Write};
 
 /// Makes the output file and the folder of the figures, before anything is read.
-pub fn prepare_output(args: &Args) -> Result<(Format, Output), Failure> {
+pub fn prepare_output(args: &Args, files: &mut Files) -> Result<(Format, Output), Failure> {
     let format = args.format()?;
-    let output = Output::create(&args.output)?;
+    let output = Output::create(files, OUTPUT, &args.output)?;
     if let Some(dir) = &args.figures {
         create_folder(dir)?;
     }
@@ -24,13 +24,14 @@ pub fn prepare_output(args: &Args) -> Result<(Format, Output), Failure> {
 
 /// Analyzes the captures and prints a view of those that could be read.
 pub fn show<V: Tabular + Collector + Default>(args: &Args, settings: &Settings) -> Result<(), Failure> {
-    let (format, output) = prepare_output(args)?;
+    let mut files = args.files();
+    let (format, output) = prepare_output(args, &mut files)?;
     let input = args.input()?;
     let bar = CaptureBar::new(args.count() > 1);
     let (all, interrupted) = until_interrupted(|| analysis::analyze_all(input, settings, &bar, V::default));
     report(&all, &args.captures, |_| &[]);
     if !all.analyzed.is_empty() {
-        draw(args, &all.analyzed)?;
+        draw(args, &mut files, &all.analyzed)?;
         output.write(|out| print(args, format, &all.analyzed, out))?;
     }
     end(interrupted, !all.failures.is_empty())
@@ -59,14 +60,14 @@ pub fn print<V: Tabular>(
 }
 
 /// Draws the figures of `--figures` of all captures together, each whole before the first has its name.
-pub fn draw<V: Tabular>(args: &Args, captures: &[Analyzed<V>]) -> Result<(), Failure> {
+pub fn draw<V: Tabular>(args: &Args, outputs: &mut Files, captures: &[Analyzed<V>]) -> Result<(), Failure> {
     let Some(dir) = &args.figures else {
         return Ok(());
     };
     let (mut files, mut blank) = (Vec::new(), Vec::new());
     for (name, picture) in V::figures(captures) {
         match picture {
-            Some(picture) => files.push(begin(&dir.join(format!("{name}.svg")), &picture)?),
+            Some(picture) => files.push(begin(outputs, FIGURES, &dir.join(format!("{name}.svg")), &picture)?),
             None => blank.push(name),
         }
     }

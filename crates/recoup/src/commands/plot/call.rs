@@ -6,7 +6,7 @@ use recoup_captures::diagram::draw as draw_capture;
 use recoup_captures::diagram::source::{Choice, Directions, Kind, Source, SourceError, read_with};
 use recoup_draw::sequence::{Diagram, SequenceScale};
 use recoup_trace::analyze::Settings;
-use recoup_units::{Direction, Instant};
+use recoup_units::{Direction, Instant, visible};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -175,7 +175,7 @@ fn milliseconds(at: Instant) -> String {
 pub fn display_name(path: &Path) -> String {
     match path == Path::new("-") {
         true => "<standard input>".into(),
-        false => path.display().to_string(),
+        false => visible(&path.to_string_lossy()).into_owned(),
     }
 }
 

@@ -13,7 +13,7 @@ use recoup_lab::run::{ProfileResult, run_observed_until, run_until};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{self, Ends, Outputs, Stage, StageError};
-use recoup_support::output_file::OutputError;
+use recoup_support::output_file::{OutputError, OverwriteError};
 use recoup_support::threads::cores;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -94,14 +94,9 @@ pub enum RunError {
     /// Two profiles would write the same files.
     #[error("profile {0} is given twice: its files would have one name")]
     ProfileTwice(String),
-    /// A file would replace one that is read.
-    #[error("cannot write `{output}`: it is `{input}`, which is read")]
-    InputIsOutput {
-        /// The file to be written.
-        output: String,
-        /// The file that is read.
-        input: String,
-    },
+    /// A file would replace one that is read, or another one.
+    #[error(transparent)]
+    Overwrite(#[from] OverwriteError),
     /// This system has no testbed.
     #[error("--on {0}: real packets need Linux")]
     NoTestbed(&'static str),

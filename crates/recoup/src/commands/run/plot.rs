@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use recoup_draw::look::Look;
 use recoup_draw::render::{to_pdf, to_png};
 use recoup_lab::report::{Plot, PlotKind};
-use recoup_support::output_file::same_file;
+use recoup_support::output_file::Files;
 use std::path::Path;
 
 /// The formats of plots.
@@ -43,30 +43,19 @@ pub struct PlotFile {
 
 impl PlotFile {
     /// The file of the command line, if it names one. It is created before the run, so that a run is not in vain.
-    pub fn create<'a, I: Iterator<Item = &'a Path>>(
-        args: &Args,
-        inputs: impl Fn() -> I,
-    ) -> Result<Option<Self>, Failure> {
+    pub fn create<'a>(args: &Args, inputs: impl Iterator<Item = &'a Path>) -> Result<Option<Self>, Failure> {
         let Some(path) = args.plot.as_deref() else {
             return match args.plot_kind {
                 Some(_) => Err(Failure::Wrong("--plot-kind: expected beside --plot".into())),
                 None => Ok(None),
             };
         };
-        let shown = path.display();
         let format = Format::of_file(path).filter(|format| FORMATS.contains(format));
         let format = format.ok_or_else(|| unknown_ending("--plot", path, FORMATS))?;
-        if let Some(input) = inputs().find(|input| same_file(input, path)) {
-            let input = input.display();
-            let line = format!("cannot write `{shown}`: it is `{input}`, which is read");
-            return Err(Failure::Wrong(line));
-        }
-        if args.events.as_deref() == Some(path) {
-            let line = format!("--plot {shown}: --events has the same name");
-            return Err(Failure::Wrong(line));
-        }
+        let mut files = Files::reading(inputs);
+        args.events.as_deref().map_or(Ok(()), |events| files.write("--events", events))?;
         Ok(Some(Self {
-            output: Output::create(path)?,
+            output: Output::create(&mut files, "--plot", path)?,
             format,
             kind: args.plot_kind.map_or(PlotKind::default(), Into::into),
         }))

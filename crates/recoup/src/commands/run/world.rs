@@ -26,7 +26,7 @@ pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
         events: args.events.clone(),
     };
     let world = request.world.clone();
-    let plot = PlotFile::create(args, || world.files())?;
+    let plot = PlotFile::create(args, world.files())?;
     deferring_interrupts(
         || request.run(&FlowBar::default()),
         |outcome| {

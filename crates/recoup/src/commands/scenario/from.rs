@@ -2,7 +2,7 @@
 
 use crate::analysis_args::AnalysisArgs;
 use crate::commands::captures::{CaptureBar, OneCapture, until_interrupted, write_text};
-use crate::output::Output;
+use crate::output::{OUTPUT, Output};
 use crate::{Failure, console, interrupt};
 use recoup_captures::whatif::infer_scenario;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let input = args.capture.input()?;
     let settings = args.analysis.settings()?;
-    let output = Output::create(&args.output)?;
+    let output = Output::create(&mut args.capture.files(), OUTPUT, &args.output)?;
     let bar = CaptureBar::new(false);
     let (inferred, interrupted) =
         until_interrupted(|| input.first(&bar, |capture| infer_scenario(capture, &settings, &bar)));

@@ -1,8 +1,10 @@
 //! `recoup whatif --study`: other parameters of loss detection.
 
 use super::Args;
-use crate::commands::captures::{CaptureBar, begin, end, publish, report, until_interrupted, write_rows, write_texts};
-use crate::output::{Format, Output, cannot_write, check_terminal};
+use crate::commands::captures::{
+    CaptureBar, FIGURES, begin, end, publish, report, until_interrupted, write_rows, write_texts,
+};
+use crate::output::{Format, OUTPUT, Output, cannot_write, check_terminal};
 use crate::{Failure, console};
 use recoup_captures::analysis::Analyzed;
 use recoup_captures::parameters::{
@@ -12,7 +14,7 @@ use recoup_captures::parameters::{
 use recoup_captures::study::Model;
 use recoup_recovery::parameters::MinimumOf;
 use recoup_recovery::rtt::Factor;
-use recoup_support::output_file::create_folder;
+use recoup_support::output_file::{Files, create_folder};
 use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
 use recoup_table::{Columns, RowFile, RowFormat, Schema};
 use recoup_units::Segments;
@@ -132,7 +134,7 @@ impl StudyArgs {
         })
     }
 
-    fn event_file(&self, several: bool) -> Result<Option<RowSink<EventRow>>, Failure> {
+    fn event_file(&self, files: &mut Files, several: bool) -> Result<Option<RowSink<EventRow>>, Failure> {
         let Some(path) = &self.events else {
             return Ok(None);
         };
@@ -142,7 +144,7 @@ impl StudyArgs {
                 path.display()
             )));
         };
-        let begun = Output::create(path)?;
+        let begun = Output::create(files, "--events", path)?;
         RowSink::new(events(), EVENTS, format, several, path, begun).map(Some)
     }
 }
@@ -264,11 +266,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.output == Path::new("-") {
         check_terminal(format)?;
     }
-    let mut event_file = args.study.event_file(several)?;
+    let mut files = args.files();
+    let output = Output::create(&mut files, OUTPUT, &args.output)?;
+    let mut event_file = args.study.event_file(&mut files, several)?;
     if let Some(dir) = &args.study.figures {
         create_folder(dir)?;
     }
-    let output = Output::create(&args.output)?;
     let (mut rows, output) = rows_and_output(args, format, &request, several, output)?;
     let bar = CaptureBar::new(several);
     let mut takes = |capture: &str, row: &SenderRow<'_>| {
@@ -287,7 +290,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !all.analyzed.is_empty() {
         event_file.map_or(Ok(()), RowSink::finish)?;
         if let Some(dir) = &args.study.figures {
-            all.analyzed.iter().try_for_each(|one| draw(dir, one))?;
+            all.analyzed.iter().try_for_each(|one| draw(&mut files, dir, one))?;
         }
         print(args, format, &all.analyzed, rows, output)?;
     }
@@ -378,14 +381,14 @@ const COLUMNS: [&str; 9] = [
 ];
 
 /// Writes the figures of a capture, each whole before the first has its name.
-fn draw(dir: &Path, analyzed: &Analyzed<ParameterStudy>) -> Result<(), Failure> {
+fn draw(outputs: &mut Files, dir: &Path, analyzed: &Analyzed<ParameterStudy>) -> Result<(), Failure> {
     let (mut files, mut blank) = (Vec::new(), Vec::new());
     for (name, picture) in figures(&analyzed.findings) {
         let Some(picture) = picture else {
             blank.push(name);
             continue;
         };
-        files.push(begin(&dir.join(format!("{name}.svg")), &picture)?);
+        files.push(begin(outputs, FIGURES, &dir.join(format!("{name}.svg")), &picture)?);
     }
     if !blank.is_empty() {
         console::note(format_args!("nothing to draw in {}", blank.join(", ")));

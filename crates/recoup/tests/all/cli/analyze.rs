@@ -1,6 +1,6 @@
 //! `recoup analyze`.
 
-mod endings;
+pub mod endings;
 mod join;
 mod part;
 mod slp;
@@ -11,14 +11,14 @@ use recoup_testing::{Folder, Outcome, csv_rows};
 use serde_json::Value;
 use std::fs::{self, File};
 
-const SENDER: &str = "caps/linux-3.17-sender.pcap";
+pub const SENDER: &str = "caps/linux-3.17-sender.pcap";
 const RECEIVER: &str = "caps/linux-3.17-receiver.pcap";
 const HEADER: &str = "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,detection_ms,recovery_ms,\
                       detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight,capture_point";
 
 /// A folder with captures of flows that lost their last two segments, and the number of
 /// retransmissions.
-fn captured(flows: &str) -> (Folder, u64) {
+pub fn captured(flows: &str) -> (Folder, u64) {
     let dir = folder();
     let args = ["run", "tail-loss", "--set", "drop=tail:2", "--flows", flows];
     let more = ["--set", "ack=quick", "--profile", "linux-3.17", "--pcap", "caps", "--format", "json"];

@@ -146,11 +146,11 @@ fn an_input_is_never_overwritten() {
     let before = dir.files();
     let absolute = dir.path("mine.toml").display().to_string();
     for (input, args, named) in [
-        ("mine.toml", ["--events", "mine.toml"], "`mine.toml`"),
-        ("mine.toml", ["--events", "caps/../mine.toml"], "`mine.toml`"),
-        ("./mine.toml", ["--events", &absolute], "`./mine.toml`"),
-        ("mine.toml", ["--events", "slow.trace"], "`slow.trace`"),
-        ("caps/linux-3.17-receiver.pcap", ["--pcap", "caps"], "`caps/linux-3.17-receiver.pcap`"),
+        ("mine.toml", ["--events", "mine.toml"], "mine.toml"),
+        ("mine.toml", ["--events", "caps/../mine.toml"], "mine.toml"),
+        ("./mine.toml", ["--events", &absolute], "./mine.toml"),
+        ("mine.toml", ["--events", "slow.trace"], "slow.trace"),
+        ("caps/linux-3.17-receiver.pcap", ["--pcap", "caps"], "caps/linux-3.17-receiver.pcap"),
     ] {
         let trace = ["--set", "link=slow.trace"];
         let outcome = dir.run(&[&["run", input][..], &args, &trace].concat());
@@ -244,8 +244,8 @@ fn a_plot_that_cannot_be_written_is_refused_before_the_run() {
         ("tail-loss --plot -", "--plot -: expected a name that ends in "),
         ("tail-loss --plot-kind box", "--plot-kind: expected beside --plot"),
         ("tail-loss --plot none/p.svg", "cannot write `none/p.svg`: "),
-        ("tail-loss --plot p.svg --events p.svg", "--plot p.svg: --events has the same name"),
-        ("mine.toml --plot link.svg", "cannot write `link.svg`: it is `mine.toml`, which is read"),
+        ("tail-loss --plot p.svg --events p.svg", "--plot p.svg: expected another file than --events"),
+        ("mine.toml --plot link.svg", "cannot write `link.svg`: it is mine.toml, which is read"),
         ("tail-loss --plot p.svg --sweep rtt=1ms", "--plot: expected without --sweep"),
     ] {
         let args: Vec<&str> = ["run"].into_iter().chain(args.split(' ')).collect();

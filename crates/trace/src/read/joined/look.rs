@@ -1,6 +1,6 @@
 //! Looks at the beginning of a capture: when it begins, and which capture it is.
 
-use super::super::{CapturedPacket, PacketSource, ReadError, Reader};
+use super::super::{CapturedPacket, PacketSource, ReadError, Reader, name_of};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::{fs::File, io::Read, net::IpAddr, path::Path};
@@ -60,7 +60,7 @@ impl Beginning {
     /// # Errors
     /// If it cannot be read, is no file, or does not begin like a capture.
     pub fn of(path: &Path) -> Result<Self, ReadError> {
-        let file = || path.display().to_string();
+        let file = || name_of(path);
         let unreadable = |source| ReadError::Unreadable { file: file(), source };
         if path.as_os_str() == "-" {
             return Err(ReadError::NoFile { file: file() });

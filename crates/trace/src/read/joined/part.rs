@@ -1,7 +1,7 @@
 //! A file of a joined capture, as it is or as it was recorded.
 
 use super::{
-    super::{CapturedPacket, Counts, PacketSource, ReadError, Reader},
+    super::{CapturedPacket, Counts, PacketSource, ReadError, Reader, name_of},
     look::{self, Beginning},
 };
 use std::{fmt::Debug, path::Path};
@@ -10,7 +10,7 @@ use std::{fmt::Debug, path::Path};
 pub trait CapturePart: Debug + Send + Sized {
     /// The name that messages give to a file that cannot be looked at.
     fn name_of(path: &Path) -> String {
-        path.display().to_string()
+        name_of(path)
     }
 
     /// Looks at the beginning of a file: its name for messages, and when it begins.

@@ -10,7 +10,7 @@
 //! digest tells whether two files that overlap have the same packet. zstd's checksums reveal damage.
 
 use super::{
-    super::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader},
+    super::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader, name_of},
     frame_map::{push_integer, take_integer},
     look::{self, Beginning},
     part::CapturePart,
@@ -73,7 +73,7 @@ pub struct Record {
 /// Those of `pass_on`.
 pub fn record_file(path: &Path, mut pass_on: impl FnMut(&Packet) -> io::Result<()>) -> io::Result<Record> {
     let mut file = RecordedFile {
-        name: path.display().to_string(),
+        name: name_of(path),
         beginning: Beginning::of(path).map_err(|error| error.to_string()),
         opening: Opening::Opened,
         counts: Counts::default(),
@@ -185,8 +185,8 @@ pub struct RecordedPart {
 
 impl RecordedPart {
     fn open_any(path: &Path) -> Result<Self, ReadError> {
-        let damaged = |what: String| ReadError::Record { file: path.display().to_string(), what };
-        let unreadable = |source| ReadError::Unreadable { file: path.display().to_string(), source };
+        let damaged = |what: String| ReadError::Record { file: name_of(path), what };
+        let unreadable = |source| ReadError::Unreadable { file: name_of(path), source };
         let mut input = BufReader::new(File::open(path).map_err(unreadable)?);
         let mut magic = [0; MAGIC.len()];
         let begun = input.read_exact(&mut magic);
@@ -217,7 +217,7 @@ impl RecordedPart {
 impl CapturePart for RecordedPart {
     fn name_of(path: &Path) -> String {
         let file = RecordedFile::read(path);
-        file.map_or_else(|_| path.display().to_string(), |file| file.name)
+        file.map_or_else(|_| name_of(path), |file| file.name)
     }
 
     fn look(path: &Path) -> Result<(String, Beginning), ReadError> {

@@ -6,7 +6,7 @@ use recoup_lab::pcap::{Capture, CapturePaths, Order};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{self, Ends};
 use recoup_recovery::Profile;
-use recoup_support::output_file::{OutputError, OutputFile, same_file};
+use recoup_support::output_file::{self, OutputError, OutputFile};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,15 +24,15 @@ pub(super) fn check(request: &Request) -> Result<(), RunError> {
         let real = request.real.iter();
         simulated.chain(real.flat_map(|ends| real_captures(scenario, *ends, dir)))
     });
-    check_outputs(&scenario.profiles, captures, request.events.as_deref(), || scenario.files())
+    check_outputs(&scenario.profiles, captures, request.events.as_deref(), scenario.files())
 }
 
 /// Checks that the files of each profile have a name of their own, and that none of them is an input.
-pub(super) fn check_outputs<'a, I: Iterator<Item = &'a Path>>(
+pub(super) fn check_outputs<'a>(
     profiles: &[Profile],
     captures: impl Iterator<Item = CapturePaths>,
     events: Option<&Path>,
-    inputs: impl Fn() -> I,
+    inputs: impl Iterator<Item = &'a Path>,
 ) -> Result<(), RunError> {
     let captures = captures.flat_map(|paths| [paths.server, paths.client]);
     let captures: Vec<PathBuf> = captures.collect();
@@ -43,15 +43,9 @@ pub(super) fn check_outputs<'a, I: Iterator<Item = &'a Path>>(
     if let Some((_, profile)) = profiles.iter().enumerate().find(twice) {
         return Err(RunError::ProfileTwice(profile.to_string()));
     }
-    let events = events.filter(|path| !is_standard_output(path)).map(Path::to_path_buf);
-    for output in events.into_iter().chain(captures) {
-        if let Some(input) = inputs().find(|input| same_file(input, &output)) {
-            return Err(RunError::InputIsOutput {
-                output: output.display().to_string(),
-                input: input.display().to_string(),
-            });
-        }
-    }
+    let mut files = output_file::Files::reading(inputs);
+    events.map_or(Ok(()), |events| files.write("--events", events))?;
+    captures.iter().try_for_each(|capture| files.write("--pcap", capture))?;
     Ok(())
 }
 

@@ -43,7 +43,7 @@ impl WorldRequest {
             let profiles = world.profiles.iter();
             profiles.map(|profile| CapturePaths::new(dir, profile.name()))
         });
-        check_outputs(&world.profiles, captures, self.events.as_deref(), || world.files())?;
+        check_outputs(&world.profiles, captures, self.events.as_deref(), world.files())?;
         let has_files = self.pcap.is_some() || self.events.is_some();
         let mut results = follow(progress, world.total(), |done, is_stopped| match has_files {
             false => world.run(cores(), done, is_stopped).map_err(RunError::World),
