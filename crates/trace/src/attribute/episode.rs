@@ -346,6 +346,7 @@ impl Episode {
             verdict: (Verdict::Unknowable, Evidence::Ambiguous).into(),
             arrival: None,
             // The report of the last byte would have been its ACK.
+            acknowledged: prior.acknowledged,
             all_due: if self.reports.highest >= prior.nxt { self.reports.at } else { prior.all_due },
             clues: Clues {
                 reported_above: self.reports.is_above(span.start),

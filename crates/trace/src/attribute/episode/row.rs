@@ -89,6 +89,8 @@ pub(super) struct Row {
     pub arrival: Option<(Verdict, Evidence)>,
     /// When the ACK of everything sent before it was due.
     pub all_due: Instant,
+    /// Its bytes were acknowledged before it was captured.
+    pub acknowledged: bool,
     pub clues: Clues,
 }
 
@@ -120,7 +122,7 @@ impl Row {
             // Originals are sent in order, and retransmissions after everything seen before them.
             PacketKind::FilledGap(Some(false)) => None,
             PacketKind::Duplicate => None,
-            _ if vantage == Vantage::Receiver => self.arrival.map(ConditionalVerdict::from),
+            _ if vantage == Vantage::Receiver => self.arrival.map(|seen| self.confirmed(seen)),
             PacketKind::LateOriginal => None,
             // No earlier copy holds all of its bytes.
             _ if vantage == Vantage::Sender && self.span.end > self.recovered_by => {
@@ -129,6 +131,21 @@ impl Row {
             PacketKind::Repeated | PacketKind::FilledGap(Some(true)) => Some(self.verdict),
             PacketKind::FilledGap(None) if vantage == Vantage::Sender => Some(self.verdict),
             PacketKind::FilledGap(None) => Some((Verdict::Unknowable, Evidence::LooksFirst).into()),
+        }
+    }
+}
+
+impl Row {
+    /// What the capture shows of the copies' arrival, unless the receiver says otherwise: a copy that passed the capture
+    /// point has not arrived. Behind it a queue, a checksum or a full buffer may have dropped it.
+    fn confirmed(&self, seen: (Verdict, Evidence)) -> ConditionalVerdict {
+        let confirm = |heard: (Verdict, Evidence)| if heard.0 == Verdict::Needed { heard } else { seen };
+        match (self.kind, seen.0) {
+            (PacketKind::Repeated, Verdict::Spurious) if !self.acknowledged => {
+                let ConditionalVerdict { if_reporting, if_silent } = self.verdict;
+                ConditionalVerdict { if_reporting: confirm(if_reporting), if_silent: confirm(if_silent) }
+            }
+            _ => seen.into(),
         }
     }
 }
