@@ -444,6 +444,15 @@ impl Connection {
     }
 }
 
+/// On which side of the capture point packets were lost, by retransmissions that were needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacedLosses {
+    /// The capture holds no earlier copy: it was lost between the sender and the capture point.
+    pub before: u64,
+    /// The capture holds an earlier copy, which the receiver did not get: it was lost behind the capture point.
+    pub behind: u64,
+}
+
 /// Data sent by one end of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
@@ -462,6 +471,8 @@ pub struct Direction {
     pub duplicates: u64,
     /// Keep-alives and window probes. They are no retransmissions.
     pub probes: u64,
+    /// Away from its sender: needed retransmissions of what was lost on either side of the capture point.
+    pub losses: PlacedLosses,
     /// Bytes of the sequence space that the capture does not hold.
     pub missing: u64,
     /// Packets that do not belong to the connection: sequence numbers far from its own, resets

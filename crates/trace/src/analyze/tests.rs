@@ -13,7 +13,7 @@ mod time;
 use super::*;
 use crate::{
     analyze::shard::connection_table,
-    finding::{Closing, Evidence, Opening, Triggers, Vantage, Verdict},
+    finding::{Closing, Evidence, Opening, PlacedLosses, Triggers, Vantage, Verdict},
     read::{CapturedPacket, Packet},
 };
 use recoup_recovery::Trigger;
@@ -289,7 +289,7 @@ fn at_the_receiver_a_partial_copy_makes_nothing_spurious() {
             conversation.packet(70.0, 0, 100, 500, 0, |_| {});
         }
         conversation.packet(70.1, 0, 600, 500, 0, |_| {});
-        conversation.packet(70.2, 1, 0, 0, 100, |_| {});
+        conversation.packet(70.2, 1, 0, 0, if lost { 100 } else { 1100 }, |_| {});
         conversation.packet(270.0, 0, 100, 1000, 0, |_| {});
         conversation.packet(270.1, 1, 0, 0, 1100, |_| {});
         let kept = conversation.analyzed();

@@ -50,6 +50,50 @@ fn an_ack_that_the_sender_does_not_echo_did_not_reach_it() {
     assert_eq!(conversation.upload_triggers(), [Trigger::Tlp.into()]);
 }
 
+/// The verdicts, and the losses on either side of the capture point.
+fn verdicts(conversation: Conversation) -> (Vec<(Verdict, Evidence)>, PlacedLosses, Vantage) {
+    let kept = conversation.analyzed();
+    let client = &kept.connections[0].directions[0];
+    let rows = kept.retransmissions.iter().map(|row| (row.verdict, row.evidence));
+    (rows.collect(), client.losses, client.vantage)
+}
+
+/// A segment passes and the receiver, just behind, does not get it: the ACKs ask for it until its copy comes.
+#[test]
+fn a_copy_that_passed_may_not_have_arrived() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..5 {
+        let at = 60.0 + f64::from(i) * 0.1;
+        let start = i64::from(i) * 1000;
+        conversation.upload(at, at, start, 1000, SYN_ACK);
+        match i {
+            0 => conversation.upload_ack(at + 0.01, 1000, 0, 0),
+            1 => {} // dropped behind the capture point
+            _ => conversation.upload_ack(at + 0.01, 1000, 2000, start + 1000),
+        }
+    }
+    conversation.upload(120.0, 120.0, 1000, 1000, 60.0);
+    conversation.upload_ack(120.01, 5000, 0, 0);
+    let (rows, losses, vantage) = verdicts(conversation);
+    assert!(matches!(rows[..], [(Verdict::Needed, _)]), "{rows:?}");
+    assert_eq!((losses, vantage), (PlacedLosses { before: 0, behind: 1 }, Vantage::Between));
+}
+
+/// The ACK of a segment is captured before its copy: the copy had nothing to do with it.
+#[test]
+fn a_copy_that_was_acknowledged_had_arrived() {
+    let mut conversation = Conversation::opened(0.0);
+    for (at, start) in [(60.0, 0), (60.1, 1000)] {
+        conversation.upload(at, at, start, 1000, SYN_ACK);
+        conversation.upload_ack(at + 0.01, start + 1000, 0, 0); // lost on the way back
+    }
+    conversation.upload(320.0, 320.0, 1000, 1000, SYN_ACK);
+    conversation.upload_ack(320.01, 2000, 0, 0);
+    let (rows, losses, vantage) = verdicts(conversation);
+    assert_eq!(rows, [(Verdict::Spurious, Evidence::CopySeen)]);
+    assert_eq!((losses, vantage), (PlacedLosses::default(), Vantage::Receiver));
+}
+
 #[test]
 fn a_lost_fast_retransmission_is_followed_by_a_timeout() {
     let mut conversation = Conversation::opened(0.0);

@@ -265,7 +265,8 @@ fn the_senders_time_is_the_same_from_the_other_end() {
     conversation.ack(950.0, 13_000, 0, 0);
     conversation.data(1000.0, 13_000, 1000);
     let there = at_client(conversation).analyzed();
-    assert_eq!(server(&there).vantage, Vantage::Receiver);
+    // The first copy of the lost segment passes, and is lost behind the capture point.
+    assert_eq!(server(&there).vantage, Vantage::Between);
     let expected = [
         ("connecting", 50.0),
         ("recovering", 400.0),

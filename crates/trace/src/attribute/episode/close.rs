@@ -1,13 +1,13 @@
 //! The end of an episode's direction: its rows become findings.
 
-use super::{ConnectionEnd, Episode, EpisodeContext, Learned, row::RecoveryTime, sender_facts};
+use super::{ConnectionEnd, Episode, EpisodeContext, Learned, PacketKind, row::RecoveryTime, sender_facts};
 use crate::{
     attribute::provisional::{AlternativeVerdict, ProvisionalRow},
     cost::lost::{
         causes::Clues,
         episodes::{EpisodeCosts, Repair},
     },
-    finding::{self, Retransmission, Vantage},
+    finding::{self, PlacedLosses, Retransmission, Vantage, Verdict},
     hosts::{HostFacts, ReportsDuplicates},
 };
 use recoup_units::Offset;
@@ -53,6 +53,13 @@ impl Episode {
             // All time is unknown.
             self.rows.iter_mut().for_each(|row| row.recovering = None);
         }
+        if matches!(vantage, Vantage::Between | Vantage::Receiver) {
+            found.losses = self.placed_losses(vantage, belief);
+            if found.losses.behind > 0 {
+                // What passed here did not reach the receiver, so it is not here.
+                found.vantage = Vantage::Between;
+            }
+        }
         let mut costs = self.costs(vantage, end);
         let mut flight_end = Offset(0);
         for row in &self.rows {
@@ -87,7 +94,7 @@ impl Episode {
                 recovery: row.recovery,
                 rtt: row.rtt,
                 flight: row.flight,
-                vantage,
+                vantage: found.vantage,
                 provisional: alternative.is_some(),
                 connection: end.connection,
                 endpoints: end.endpoints,
@@ -106,6 +113,19 @@ impl Episode {
         found.episodes = recovery_time.recoveries;
         found.recovering = recovery_time.time;
         learned
+    }
+
+    fn placed_losses(&self, vantage: Vantage, belief: ReportsDuplicates) -> PlacedLosses {
+        let mut losses = PlacedLosses::default();
+        for row in &self.rows {
+            let verdict = row.verdict_at(vantage).map(|conditional| conditional.given(belief).0);
+            let side = match row.kind {
+                PacketKind::Repeated => &mut losses.behind,
+                _ => &mut losses.before,
+            };
+            *side += u64::from(verdict == Some(Verdict::Needed));
+        }
+        losses
     }
 
     /// Costs of the episodes of a direction captured at `vantage`. Those that are not over ended with the
