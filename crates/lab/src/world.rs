@@ -39,11 +39,11 @@ pub use report::{SCHEMA, WorldReport};
 pub use run::{LinkResult, WorkloadResult, WorldResult};
 pub use watch::{Chosen, Watch};
 
+use crate::scenario::Origin;
 use crate::settings::{Settings, SourceFile};
 use recoup_recovery::Profile;
 use recoup_sim::traffic::cvec::ConnectionVector;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,17 +114,6 @@ pub enum Tmix {
     File(SourceFile, Arc<[ConnectionVector]>),
     /// A synthetic mix, with so many connections a second. Its seed is that of the run.
     Synthetic(f64),
-}
-
-/// The source of a world.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Origin {
-    /// The file as messages name it.
-    file: String,
-    /// The file's path, if it is one.
-    path: Option<PathBuf>,
-    /// The line of each key in the file.
-    lines: BTreeMap<String, usize>,
 }
 
 impl WorldScenario {

@@ -1,6 +1,6 @@
 //! One connection of a capture, for a drawing of it.
 
-use super::findings::{Collector, View};
+use super::findings::Collector;
 use super::summary::Vantages;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Retransmission, Revision};
@@ -162,15 +162,7 @@ impl Findings for OneConnection {
     }
 }
 
-impl View for OneConnection {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(OneConnection: connections, vantages);
 
 impl Collector for OneConnection {
     fn merge(&mut self, other: Self) {

@@ -3,7 +3,7 @@
 use super::rows::{SenderIdentity, SenderRow};
 use super::senders::{Candidate, Senders};
 use super::totals::{Measured, ProfileTotals, Totals};
-use crate::analysis::{AnalysisError, Analyzed, Vantages, View};
+use crate::analysis::{AnalysisError, Analyzed, Vantages, View, view};
 use crate::capture::{Again, Capture, Progress};
 use crate::reread::{Sought, read_connections};
 use crate::study::Model;
@@ -227,12 +227,4 @@ impl ParameterStudy {
     }
 }
 
-impl View for ParameterStudy {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(ParameterStudy: connections, vantages);

@@ -1,6 +1,6 @@
 //! Which senders are studied, from the first reading of their capture.
 
-use crate::analysis::{Collector, Vantages, View};
+use crate::analysis::{Collector, Vantages, view};
 use crate::study::best_case;
 use crate::whatif::{MOST, Reason, Reasons, is_at_sender, is_whole, mixed};
 use recoup_recovery::{Mechanisms, Profile, Trigger};
@@ -180,15 +180,7 @@ impl Findings for Senders {
     }
 }
 
-impl View for Senders {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Senders: connections, vantages);
 
 impl Collector for Senders {
     fn merge(&mut self, other: Self) {

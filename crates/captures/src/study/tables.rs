@@ -221,7 +221,7 @@ pub struct SenderReport {
 }
 
 /// `part` in % of `whole`; `None` if `whole` is 0.
-pub(super) fn percent(part: u64, whole: u64) -> Option<f64> {
+pub(crate) fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 

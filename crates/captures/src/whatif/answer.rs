@@ -4,7 +4,7 @@ use super::candidates::{Candidate, Candidates};
 use super::changes::Changes;
 use super::reasons::Reasons;
 use super::reruns::{Done, Plan, Prediction, Rerun};
-use crate::analysis::{Vantages, View};
+use crate::analysis::{Vantages, View, view};
 use recoup_trace::finding::Cause;
 use recoup_wire::Endpoints;
 
@@ -242,12 +242,4 @@ fn bases(reruns: &[Rerun], names: &[String]) -> Vec<(String, u64)> {
     counts
 }
 
-impl View for Answer {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Answer: connections, vantages);

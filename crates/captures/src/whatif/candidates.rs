@@ -1,7 +1,7 @@
 //! Which connections are rerun, from the first reading of their capture.
 
 use super::reasons::Reasons;
-use crate::analysis::{Collector, Vantages, View};
+use crate::analysis::{Collector, Vantages, view};
 use crate::explain::main_direction;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Findings;
@@ -232,15 +232,7 @@ impl Findings for Candidates {
     }
 }
 
-impl View for Candidates {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Candidates: connections, vantages);
 
 impl Collector for Candidates {
     fn merge(&mut self, other: Self) {

@@ -1,6 +1,6 @@
 //! What the analysis finds of each connection.
 
-use crate::analysis::{Collector, Vantages, View};
+use crate::analysis::{Collector, Vantages, view};
 use crate::study::slp::Known;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{CapturePoint, Closing, Connection, Opening, Retransmission, Revision};
@@ -68,15 +68,7 @@ impl Findings for Found {
     }
 }
 
-impl View for Found {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Found: connections, vantages);
 
 impl Collector for Found {
     fn merge(&mut self, other: Self) {

@@ -1,7 +1,7 @@
 //! Reads a capture twice: for its connections and triggers, and for their packets.
 
 use super::collect::{Found, FoundConnection};
-use crate::analysis::{AnalysisError, Analyzed, Collector as _, Vantages, View};
+use crate::analysis::{AnalysisError, Analyzed, Collector as _, Vantages, view};
 use crate::capture::Progress;
 use crate::reread::{Sought, TakesPackets, read_connections};
 use crate::study::slp::{Capture, Follower, Report};
@@ -25,15 +25,7 @@ pub struct SlpStudy {
     vantages: Vantages,
 }
 
-impl View for SlpStudy {
-    fn connections(&self) -> u64 {
-        self.capture.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(SlpStudy: capture.connections, vantages);
 
 /// Studies a capture.
 ///
