@@ -1,7 +1,23 @@
 //! Numbers as people say them.
 
+use std::cmp::Reverse;
 use std::fmt::Display;
 use std::time::Duration;
+
+/// The name of a capture in sentences.
+pub fn capture_name(capture: &str) -> &str {
+    match capture {
+        "-" => "standard input",
+        name => name,
+    }
+}
+
+/// The durations above zero of some things, the longest first.
+pub fn longest_first<T: Copy>(all: impl IntoIterator<Item = T>, of: impl Fn(T) -> Duration) -> Vec<(T, Duration)> {
+    let mut times: Vec<_> = all.into_iter().map(|one| (one, of(one))).filter(|(_, time)| !time.is_zero()).collect();
+    times.sort_by_key(|(_, time)| Reverse(*time));
+    times
+}
 
 /// A duration with two or three significant digits: `0.25 ms`, `60 ms`, `1.20 s`, `25.3 s`, `12.5 min`.
 pub fn duration(time: Duration) -> String {

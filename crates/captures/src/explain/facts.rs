@@ -7,6 +7,7 @@ use crate::analysis::{Collector, Vantages, nearest_to_senders, view};
 use crate::merge_fields;
 use crate::study::Merge;
 use crate::whatif::Candidates;
+use crate::wording::longest_first;
 use recoup_recovery::Trigger;
 use recoup_support::stats::Durations;
 use recoup_trace::analyze::Findings;
@@ -166,10 +167,7 @@ impl Facts {
 
     /// The reasons for unknown time, the longest first.
     pub fn unknown(&self) -> Vec<(WhyUnknown, Duration)> {
-        let reasons = WhyUnknown::ALL.map(|why| (why, self.time.unknown(why)));
-        let mut reasons: Vec<_> = reasons.into_iter().filter(|(_, time)| !time.is_zero()).collect();
-        reasons.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
-        reasons
+        longest_first(WhyUnknown::ALL, |why| self.time.unknown(why))
     }
 
     /// Adds a connection whose verdicts are final.

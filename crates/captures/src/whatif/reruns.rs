@@ -38,7 +38,7 @@ pub(super) struct Plan<'a> {
 pub(super) struct Tried<'a>(pub &'a [Alternative]);
 
 /// A connection that was rerun.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rerun {
     /// Its place among the candidates.
     pub candidate: usize,

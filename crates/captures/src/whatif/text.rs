@@ -4,7 +4,7 @@ use super::answer::{Answer, MechanismResult};
 use super::changes::Changes;
 use crate::analysis::Analyzed;
 use crate::explain::cause_title;
-use crate::wording::{capitalized, count, duration, grouped, list, millis, percent};
+use crate::wording::{capitalized, capture_name, count, duration, grouped, list, millis, percent};
 use recoup_table::table_of_texts;
 use recoup_trace::finding::Cause;
 use std::time::Duration;
@@ -15,10 +15,7 @@ const MOST_OTHERS: usize = 3;
 /// An answer: the finding in a sentence, a table of mechanisms, and what the answer rests on.
 pub fn answer_text(analyzed: &Analyzed<Answer>) -> String {
     let answer = &analyzed.findings;
-    let capture = match &*analyzed.capture {
-        "-" => "standard input",
-        name => name,
-    };
+    let capture = capture_name(&analyzed.capture);
     let mut parts = vec![format!("{capture}: {}", scope(answer)), finding(answer)];
     if answer.rerun > 0 && !answer.results.is_empty() {
         parts.push(change_table(answer));

@@ -1,4 +1,4 @@
-//! What the analysis finds of each connection.
+//! Collects each connection of the analysis, to be followed in the second reading.
 
 use crate::analysis::{Collector, Vantages, view};
 use crate::study::slp::Known;

@@ -16,11 +16,11 @@ const MOST_HELD: usize = 1 << 21;
 /// The paper's analysis of a capture.
 #[derive(Debug)]
 pub struct SlpStudy {
-    /// What the tables are made of.
+    /// The retransmissions and packets of the tables.
     pub capture: Capture,
     /// The tables.
     pub report: Report,
-    /// What limits the figures, besides the notes of every analysis.
+    /// Limits of the figures, besides the notes of every analysis.
     pub notes: Vec<String>,
     vantages: Vantages,
 }
@@ -111,7 +111,7 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// What all packets showed, and notes. Connections that were not read to their end have no positions.
+    /// The findings from all packets, and notes. Connections that were not read to their end have no positions.
     pub(super) fn finish(mut self) -> (Capture, Vec<String>) {
         let mut open: Vec<usize> = self.open.keys().copied().collect();
         open.sort_unstable();

@@ -1,4 +1,4 @@
-//! What the second reading keeps, and the file of likelihoods.
+//! The bounded memory of the second reading, and the file of likelihoods.
 
 use super::collect::{Found, FoundConnection};
 use super::run::Following;
