@@ -81,7 +81,7 @@ pub struct Link {
 }
 
 /// Flows of one kind between hosts at two nodes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// The name.
     pub name: String,
@@ -144,19 +144,7 @@ impl Link {
 
 impl Workload {
     fn new(name: &str) -> Self {
-        Self {
-            name: name.into(),
-            client: String::new(),
-            server: String::new(),
-            profile: None,
-            pairs: None,
-            think: Duration::ZERO,
-            every: None,
-            flows: None,
-            tmix: None,
-            scale: 1.0,
-            settings: Settings::default(),
-        }
+        Self { name: name.into(), scale: 1.0, ..Self::default() }
     }
 }
 

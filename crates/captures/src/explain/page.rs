@@ -5,7 +5,7 @@ use super::facts::{Facts, lost_by, main_direction};
 use super::order::{Ranked, SortBy};
 use super::report::{Report, cause_title, costly, most_costly, state_share, state_title};
 use crate::analysis::Analyzed;
-use crate::wording::{bytes, capture_name, capitalized, count, duration};
+use crate::wording::{bytes, capitalized, capture_name, count, duration};
 use recoup_draw::page::{
     Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Row, Section,
     Series, Table,

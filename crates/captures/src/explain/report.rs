@@ -8,7 +8,7 @@ use super::advice::Advice;
 use super::facts::{CapturedAt, Facts, lost_by};
 use super::order::Ranked;
 use crate::analysis::Analyzed;
-use crate::wording::{bytes, capture_name, capitalized, count, duration, list, percent_of};
+use crate::wording::{bytes, capitalized, capture_name, count, duration, list, percent_of};
 pub use causes::CauseLine;
 pub(crate) use causes::cause_title;
 pub(super) use causes::{costly, episode, most_costly, occurrences};

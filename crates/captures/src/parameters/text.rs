@@ -5,7 +5,7 @@ use super::totals::{InstanceTotals, Totals};
 use super::values::{instance_text, value_text};
 use crate::analysis::Analyzed;
 use crate::study::Model;
-use crate::wording::{capture_name, count, grouped, list, millis, percent};
+use crate::wording::{capture_name, count, grouped, list, millis, percent, unreached};
 use recoup_table::table_of_texts;
 use recoup_whatif::parameters::{ChangeKind, Parameter};
 
@@ -279,14 +279,7 @@ fn not_studied(study: &ParameterStudy) -> Vec<String> {
         }
         parts.push(text);
     }
-    if study.interrupted > 0 {
-        let senders = count(study.interrupted, "sender");
-        parts.push(format!("Interrupted: {senders} not reached."));
-    }
-    if study.left_out > 0 {
-        let senders = count(study.left_out, "sender");
-        parts.push(format!("{senders} left out of the sample."));
-    }
+    parts.extend(unreached(study.interrupted, study.left_out, "sender"));
     parts
 }
 

@@ -163,9 +163,9 @@ impl Answer {
     fn row(&self, rerun: &Arc<Rerun>, prediction: Option<Prediction>, result: &MechanismResult) -> PredictionRow {
         let candidate = &self.candidates[rerun.candidate];
         PredictionRow {
-            connection: candidate.id,
-            capture_point: candidate.point.number,
-            endpoints: candidate.endpoints,
+            connection: candidate.sought.id,
+            capture_point: candidate.sought.point.number,
+            endpoints: candidate.sought.endpoints,
             sender: candidate.sender.name(),
             mechanism: result.mechanism.clone(),
             base: self.base_names[rerun.base].clone(),
@@ -183,7 +183,7 @@ fn result(name: &str, i: usize, reruns: &[Rerun], candidates: &[Candidate], mode
     let lossy: Vec<_> = all.iter().filter(|(rerun, _)| rerun.is_lossy).copied().collect();
     let mut changed: Vec<(u64, f64)> = all
         .iter()
-        .map(|(rerun, one)| (candidates[rerun.candidate].id, one.change_ms))
+        .map(|(rerun, one)| (candidates[rerun.candidate].sought.id, one.change_ms))
         .filter(|(_, change)| *change != 0.0)
         .collect();
     changed.sort_by(|a, b| a.1.total_cmp(&b.1));

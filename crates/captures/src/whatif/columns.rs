@@ -132,7 +132,9 @@ fn prediction_values(columns: Columns<PredictionRow>) -> Columns<PredictionRow> 
             (p.known().draws > 1).then(|| p.known().variance.sqrt())
         })
         .column("draws", "", "draws; 0 if the capture holds the fate of every packet", |p| p.known().draws)
-        .column("packets_drawn", "packets", "packets whose fate was drawn, mean of the draws", |p| p.known().packets_drawn)
+        .column("packets_drawn", "packets", "packets whose fate was drawn, mean of the draws", |p| {
+            p.known().packets_drawn
+        })
         .column("extra_bytes", "bytes", "IP bytes of both ends beyond those of the base run", |p| p.known().extra_bytes)
         .column("extra_retransmissions", "segments", "retransmissions beyond those of the base run", |p| {
             p.known().extra_retransmissions

@@ -5,6 +5,7 @@ use recoup_sim::{NoObserver, Observer, Packet, Point};
 use recoup_table::Keep;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
+use std::collections::BTreeMap;
 
 const TWO: &str = r#"
 about = "two kinds of flows on two links"

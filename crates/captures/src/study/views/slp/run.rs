@@ -67,13 +67,8 @@ pub fn study_packets(packets: &[CapturedPacket], settings: &Settings) -> Capture
 
 impl Found {
     /// All connections, in order.
-    fn sought(&self) -> Vec<Sought<'_>> {
-        let sought = self.rows.iter().map(|row| Sought {
-            endpoints: row.endpoints,
-            frames: row.frames.clone(),
-            point: &row.point,
-        });
-        sought.collect()
+    fn sought(&self) -> Vec<&Sought> {
+        self.rows.iter().map(|row| &row.sought).collect()
     }
 }
 
