@@ -212,8 +212,8 @@ impl Field {
             Wide(_, put) | Time(_, put) => read::<Int64Type>(packets, false, column, always(|p, n| put(p, n as u64))),
             Number(_, put) => read::<Int32Type>(packets, false, column, always(|p, n| put(p, n as u32))),
             OptionalNumber(_, put) => read::<Int32Type>(packets, true, column, always(|p, n| put(p, n as u32))),
-            Flag(_, put) => read::<BoolType>(packets, false, column, always(|p, is| put(p, is))),
-            OptionalFlag(_, put) => read::<BoolType>(packets, true, column, always(|p, is| put(p, is))),
+            Flag(_, put) => read::<BoolType>(packets, false, column, always(put)),
+            OptionalFlag(_, put) => read::<BoolType>(packets, true, column, always(put)),
             Address(_, put) => {
                 let mut address = recent(|text: &ByteArray| {
                     let ip = text.as_utf8().ok().and_then(|text| text.parse::<IpAddr>().ok());
