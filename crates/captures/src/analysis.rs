@@ -6,6 +6,22 @@
 //!                              └─► text tables, notes
 //! ```
 
+/// Implements [`View`] by the fields that hold the number of connections and the capture points.
+macro_rules! view {
+    ($view:ty: $($connections:ident).+, $($vantages:ident).+) => {
+        impl $crate::analysis::View for $view {
+            fn connections(&self) -> u64 {
+                self.$($connections).+
+            }
+
+            fn vantages(&self) -> &$crate::analysis::Vantages {
+                &self.$($vantages).+
+            }
+        }
+    };
+}
+pub(crate) use view;
+
 mod changes;
 mod columns;
 mod continuation;
@@ -35,11 +51,10 @@ pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use one_connection::{ConnectionRow, ListedConnection, OneConnection};
 pub use packed::PackedConnections;
 pub use study_tables::{StudyTable, study_tables};
+pub(crate) use summary::nearest_to_senders;
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
-pub(crate) use summary::{add_all, nearest_to_senders};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;
-pub(crate) use tables::number;
 pub use tabular::{Figure, Tabular, write_json};
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ pub mod partition;
 mod reread;
 pub mod state_file;
 pub mod study;
+mod text_table;
 pub mod time_window;
 pub mod tmix;
 pub mod whatif;

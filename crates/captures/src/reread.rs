@@ -1,6 +1,6 @@
 //! Reads chosen connections of a capture, after an analysis has found them.
 
-use recoup_trace::finding::CapturePoint;
+use recoup_trace::finding::{CapturePoint, Connection};
 use recoup_trace::read::{CapturedPacket, PacketSource};
 use recoup_units::Direction;
 use recoup_wire::Endpoints;
@@ -11,13 +11,27 @@ use std::ops::RangeInclusive;
 const WATCH_INTERVAL: u64 = 4096;
 
 /// A connection whose packets are read again.
-pub(crate) struct Sought<'a> {
+#[derive(Clone, Debug)]
+pub(crate) struct Sought {
+    /// Its number in the capture.
+    pub id: u64,
     /// Its ends: the source opened the connection.
     pub endpoints: Endpoints,
     /// Its first and last frame.
     pub frames: RangeInclusive<u64>,
     /// The capture point whose packets are read.
-    pub point: &'a CapturePoint,
+    pub point: CapturePoint,
+}
+
+impl Sought {
+    pub fn of(connection: &Connection) -> Self {
+        Self {
+            id: connection.id,
+            endpoints: connection.endpoints,
+            frames: connection.frames.clone(),
+            point: connection.capture_point.clone(),
+        }
+    }
 }
 
 /// Takes the packets of the connections sought, which are numbered in the order given.
@@ -31,7 +45,7 @@ pub(crate) trait TakesPackets {
 
 /// Connections that are read along with others, and what takes their packets.
 pub(crate) struct Also<'a> {
-    pub sought: Vec<Sought<'a>>,
+    pub sought: Vec<&'a Sought>,
     pub takes: &'a mut dyn TakesPackets,
 }
 
@@ -62,7 +76,7 @@ impl<A: TakesPackets> TakesPackets for Both<'_, A> {
 /// Reads the packets of connections, as [`read_connections`] does, and those of others in the same reading.
 pub(crate) fn read_both<S: PacketSource>(
     source: S,
-    sought: Vec<Sought<'_>>,
+    sought: Vec<&Sought>,
     takes: &mut impl TakesPackets,
     also: Option<Also<'_>>,
     go_on: impl FnMut(&S) -> bool,
@@ -71,7 +85,7 @@ pub(crate) fn read_both<S: PacketSource>(
         return read_connections(source, &sought, takes, go_on);
     };
     let mut both = Both { first: takes, count: sought.len(), other: also.takes };
-    let all: Vec<Sought<'_>> = sought.into_iter().chain(also.sought).collect();
+    let all: Vec<&Sought> = sought.into_iter().chain(also.sought).collect();
     read_connections(source, &all, &mut both, go_on);
 }
 
@@ -79,7 +93,7 @@ pub(crate) fn read_both<S: PacketSource>(
 /// returns `false`.
 pub(crate) fn read_connections<S: PacketSource>(
     mut source: S,
-    sought: &[Sought<'_>],
+    sought: &[&Sought],
     takes: &mut (impl TakesPackets + ?Sized),
     mut go_on: impl FnMut(&S) -> bool,
 ) {
@@ -111,7 +125,7 @@ pub(crate) fn read_connections<S: PacketSource>(
 struct ByEnds(HashMap<Endpoints, VecDeque<usize>>);
 
 impl ByEnds {
-    fn new(sought: &[Sought<'_>]) -> Self {
+    fn new(sought: &[&Sought]) -> Self {
         let mut by_first_frame: Vec<usize> = (0..sought.len()).collect();
         by_first_frame.sort_by_key(|number| *sought[*number].frames.start());
         let mut by_ends: HashMap<Endpoints, VecDeque<usize>> = HashMap::new();
@@ -122,7 +136,7 @@ impl ByEnds {
         Self(by_ends)
     }
 
-    fn pass_on(&mut self, packet: &CapturedPacket, sought: &[Sought<'_>], takes: &mut (impl TakesPackets + ?Sized)) {
+    fn pass_on(&mut self, packet: &CapturedPacket, sought: &[&Sought], takes: &mut (impl TakesPackets + ?Sized)) {
         let ways = [(Direction::Up, packet.endpoints), (Direction::Down, packet.endpoints.reverse())];
         for (direction, ends) in ways {
             let Some(numbers) = self.0.get_mut(&ends) else {

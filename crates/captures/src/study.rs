@@ -76,6 +76,7 @@ pub use recoup_whatif::detection_cost::Model;
 pub use recoup_whatif::detections::{Detector, LossDetection, detections};
 pub use saving::{Split, best_case};
 pub use sender::{Explained, Sender};
+pub(crate) use tables::percent;
 pub use tables::{
     Capture, Classification, Connections, Detection, FalsePositives, Parameters, Portion, Reduction, Report,
     SenderReport, Senders, Shares,

@@ -1,11 +1,32 @@
 //! Numbers as people say them.
 
+use std::cmp::Reverse;
 use std::fmt::Display;
 use std::time::Duration;
 
+/// The name of a capture in sentences.
+pub fn capture_name(capture: &str) -> &str {
+    match capture {
+        "-" => "standard input",
+        name => name,
+    }
+}
+
+/// The durations above zero of some things, the longest first.
+pub fn longest_first<T: Copy>(all: impl IntoIterator<Item = T>, of: impl Fn(T) -> Duration) -> Vec<(T, Duration)> {
+    let mut times: Vec<_> = all.into_iter().map(|one| (one, of(one))).filter(|(_, time)| !time.is_zero()).collect();
+    times.sort_by_key(|(_, time)| Reverse(*time));
+    times
+}
+
+/// A time in milliseconds.
+pub fn in_ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
 /// A duration with two or three significant digits: `0.25 ms`, `60 ms`, `1.20 s`, `25.3 s`, `12.5 min`.
 pub fn duration(time: Duration) -> String {
-    let ms = time.as_secs_f64() * 1e3;
+    let ms = in_ms(time);
     match ms {
         0.0 => "0 ms".into(),
         _ if ms < 0.995 => format!("{ms:.2} ms"),
@@ -63,6 +84,13 @@ pub fn percent(part: f64, whole: f64) -> String {
 /// One time as a share of another.
 pub fn percent_of(part: Duration, whole: Duration) -> String {
     percent(part.as_secs_f64(), whole.as_secs_f64())
+}
+
+/// The things that a question left out: those that an interrupt kept it from, and those beyond its sample.
+pub fn unreached(interrupted: u64, left_out: u64, one: &str) -> impl Iterator<Item = String> {
+    let interrupted = (interrupted > 0).then(|| format!("Interrupted: {} not reached.", count(interrupted, one)));
+    let left_out = (left_out > 0).then(|| format!("{} left out of the sample.", count(left_out, one)));
+    interrupted.into_iter().chain(left_out)
 }
 
 /// A count with its noun: `1 connection`, `790 connections`.

@@ -22,10 +22,10 @@ use std::time::Duration;
 /// How far the time in a state may be off: captures have µs, and segments of a flight wait for each other.
 const TOLERANCE: Duration = Duration::from_millis(2);
 
-/// The same for recoveries: the RTT that the ACK of a lost segment would have had is an average.
+/// Tolerance for recoveries: the RTT that the ACK of a lost segment would have had is an average.
 const RECOVERY_TOLERANCE: Duration = Duration::from_millis(4);
 
-/// What the server really did.
+/// The life and the states of the server, as the simulator knows them.
 #[derive(Debug, Default)]
 struct Truth {
     /// When the first and the last packet passed the server.
@@ -90,7 +90,7 @@ impl Truth {
     }
 }
 
-/// What holds the sender of this endpoint up.
+/// The state of the sender at this endpoint.
 fn state_of(endpoint: &Endpoint) -> SenderState {
     let sender = endpoint.sender();
     let (una, nxt, limit) = (sender.una(), sender.nxt(), sender.limit());

@@ -18,10 +18,10 @@ use recoup_wire::Flags;
 use std::path::Path;
 use std::time::Duration;
 
-/// What the time found may be off: a lost segment leaves room in the queue for others.
+/// Tolerance of the time found: a lost segment leaves room in the queue for others.
 const TOLERANCE: Duration = Duration::from_millis(3);
 
-/// The same where the RTT is an estimate, and grows by 1 ms for each segment of a flight.
+/// Tolerance where the RTT is an estimate, and grows by 1 ms for each segment of a flight.
 const ESTIMATED: Duration = Duration::from_millis(10);
 
 /// The server's sequence numbers as it sends and hears them.
@@ -29,7 +29,7 @@ const ESTIMATED: Duration = Duration::from_millis(10);
 struct Progress {
     /// The end of what the server has sent.
     nxt: u32,
-    /// What had been sent before the first retransmission.
+    /// The end of the data sent before the first retransmission.
     before_loss: Option<u32>,
     /// Cumulative ACKs as they reach the server.
     acks: Vec<(Instant, u32)>,
@@ -93,7 +93,7 @@ fn run(scenario: &Scenario, path: Option<&PathSpec>, dir: &Path) -> (Progress, [
     (progress, lost)
 }
 
-/// What both directions of a capture's connections lost.
+/// The time that both directions of a capture's connections lost.
 fn lost_in(file: &Path) -> LostTime {
     let reader = Reader::open(file).unwrap();
     let analysis = analyze(reader, &Settings::default(), Kept::default, |_| true).unwrap();

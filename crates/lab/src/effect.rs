@@ -101,16 +101,12 @@ fn of_slp(scenario: &Scenario) -> Vec<String> {
     if scenario.profiles.iter().any(has_slp) {
         return vec![];
     }
-    let usual = Settings::default();
-    let keys = settings::all().map(|setting| setting.key);
-    let of_slp = keys.filter(|key| key.starts_with("slp."));
-    of_slp
-        .filter_map(|key| {
-            let value = scenario.settings.get(key)?;
-            let changed = Some(&value) != usual.get(key).as_ref();
-            changed.then(|| format!("{key}={value} has no effect: no profile has +slp"))
-        })
-        .collect()
+    let keys = settings::all().map(|setting| setting.key).filter(|key| key.starts_with("slp."));
+    keys.filter_map(|key| {
+        let value = scenario.settings.changed(key)?;
+        Some(format!("{key}={value} has no effect: no profile has +slp"))
+    })
+    .collect()
 }
 
 fn of_minimum_of(scenario: &Scenario) -> Option<String> {

@@ -210,8 +210,7 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
             line.millis("rto_ms", Some(rto));
         }
         Event::MarkedLost { span, by } => {
-            line.number("start", Some(span.start.0));
-            line.number("end", Some(span.end.0));
+            line.span(Some(span));
             line.name("by", Some(by.name()));
         }
         Event::TimerSet { timer, at } => {
@@ -236,8 +235,7 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
             line.segments("dupthresh", dupthresh);
         }
         Event::CopyWithheld { span, another_out } => {
-            line.number("start", Some(span.start.0));
-            line.number("end", Some(span.end.0));
+            line.span(Some(span));
             line.name("by", Some(if another_out { "another_out" } else { "window" }));
         }
         _ => {}
@@ -258,8 +256,7 @@ fn sent_fields(line: &mut Line<'_>, what: Transmission) {
         Transmission::WindowProbe => ("window_probe", None),
     };
     line.name("what", Some(name));
-    line.number("start", what.span().map(|span| span.start.0));
-    line.number("end", what.span().map(|span| span.end.0));
+    line.span(what.span());
     line.name("trigger", trigger);
 }
 

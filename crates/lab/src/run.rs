@@ -125,8 +125,8 @@ pub struct ProfileResult {
 }
 
 impl ProfileResult {
-    fn simulated(profile: &Profile, cost: Cost) -> Self {
-        Self { profile: profile.name().into(), stage: Stage::Sim, senders_known: true, cost, live: None }
+    pub(crate) fn simulated(profile: &str, cost: Cost) -> Self {
+        Self { profile: profile.into(), stage: Stage::Sim, senders_known: true, cost, live: None }
     }
 }
 
@@ -161,7 +161,7 @@ pub fn run_until(
     let results = scenario.profiles.iter().map(|profile| {
         let spec = scenario.settings.flow(profile);
         let cost = run_flows(scenario, &path, &spec, threads, &done, &is_stopped)?;
-        Ok(ProfileResult::simulated(profile, cost))
+        Ok(ProfileResult::simulated(profile.name(), cost))
     });
     results.collect()
 }
@@ -235,7 +235,7 @@ pub fn run_observed_until<O: Observer>(
         cost.add_simulated(&simulation, flow, &record);
         done(1);
     }
-    Ok(ProfileResult::simulated(profile, cost))
+    Ok(ProfileResult::simulated(profile.name(), cost))
 }
 
 /// A simulation of this path.

@@ -15,15 +15,14 @@
 
 mod text;
 
-pub(crate) use text::ScenarioText;
+pub(crate) use text::{Origin, ScenarioText};
 
 use crate::settings::{Settings, SettingsError};
 use crate::world::{WorldScenario, is_world};
 use recoup_recovery::Profile;
 use recoup_support::profile::parse_profile;
 use recoup_support::suggest::did_you_mean;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -92,15 +91,6 @@ pub struct Scenario {
     pub settings: Settings,
     /// The source of the settings, so that an error in their combination can name a line.
     origin: Origin,
-}
-
-/// The file of a scenario, and the lines of its settings that were not changed since.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Origin {
-    file: String,
-    /// `None` for a built-in scenario and for standard input.
-    path: Option<PathBuf>,
-    lines: BTreeMap<String, usize>,
 }
 
 /// An error in a scenario.
@@ -203,7 +193,7 @@ impl Scenario {
             flows: 1,
             seed: 1,
             settings: Settings::default(),
-            origin: Origin { file: source.file.clone(), path: source.path.clone(), lines: BTreeMap::new() },
+            origin: source.origin(),
         };
         for (key, value) in table {
             let at = |why| wrong(value.span(), why);
@@ -269,7 +259,7 @@ fn flat<'a>(table: &'a DeTable<'a>) -> Vec<(String, &'a Spanned<DeString<'a>>, &
 }
 
 /// A string, number or truth value as the text of a setting.
-fn as_text(value: &DeValue) -> Result<String, String> {
+pub(crate) fn as_text(value: &DeValue) -> Result<String, String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(n) => Ok(n.to_string()),

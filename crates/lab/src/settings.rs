@@ -197,6 +197,11 @@ impl Settings {
         descriptor::find(key).map(|setting| (setting.get)(self))
     }
 
+    /// The text of a setting that differs from the default.
+    pub(crate) fn changed(&self, key: &str) -> Option<String> {
+        self.get(key).filter(|value| Self::default().get(key).as_ref() != Some(value))
+    }
+
     /// The files these settings were read from.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let links = [&self.link.up, &self.link.down];

@@ -21,29 +21,17 @@ use std::path::Path;
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
-/// A place where scenarios run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    /// The simulator, in virtual time.
-    Sim,
-    /// Real packets, between Recoup's endpoints unless [`Ends`] says otherwise.
-    Net,
-    /// Real packets, between the kernel's sockets unless [`Ends`] says otherwise.
-    Kernel,
-}
-
-impl Stage {
-    /// All stages, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::Sim, Self::Net, Self::Kernel];
-
-    /// The name on the command line and in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sim => "sim",
-            Self::Net => "net",
-            Self::Kernel => "kernel",
-        }
+recoup_units::named! {
+    /// A place where scenarios run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Stage {
+        /// The simulator, in virtual time.
+        Sim = "sim",
+        /// Real packets, between Recoup's endpoints unless [`Ends`] says otherwise.
+        Net = "net",
+        /// Real packets, between the kernel's sockets unless [`Ends`] says otherwise.
+        Kernel = "kernel",
     }
 }
 
@@ -215,20 +203,17 @@ pub enum StageError {
 
 /// Notes on settings that have no effect, or another effect, on the stages where the scenario runs.
 pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<String> {
-    let (settings, usual) = (&scenario.settings, Settings::default());
+    let settings = &scenario.settings;
     let value = |key: &str| settings.get(key).unwrap_or_default();
-    let changed = |key: &str| settings.get(key) != usual.get(key);
+    let changed = |key: &str| settings.changed(key).is_some();
     let mut notes = Vec::new();
     if !all_ends.iter().any(|ends| ends.has_kernel()) {
-        let of_kernel = settings::all().map(|setting| setting.key);
-        let of_kernel = of_kernel.filter(|name| name.starts_with("kernel.") && changed(name));
-        notes.extend(of_kernel.map(|key| {
-            let value = value(key);
-            format!("{key}={value} has no effect: the kernel is at neither end")
+        let of_kernel = settings::all().map(|setting| setting.key).filter(|key| key.starts_with("kernel."));
+        notes.extend(of_kernel.filter_map(|key| {
+            Some(format!("{key}={} has no effect: the kernel is at neither end", settings.changed(key)?))
         }));
     }
-    if !simulated && changed("timers") {
-        let timers = value("timers");
+    if !simulated && let Some(timers) = settings.changed("timers") {
         notes.push(format!("timers={timers} has no effect: only the simulator models host timers"));
     }
     if changed("ecn") && !all_ends.is_empty() {

@@ -39,11 +39,11 @@ pub use report::{SCHEMA, WorldReport};
 pub use run::{LinkResult, WorkloadResult, WorldResult};
 pub use watch::{Chosen, Watch};
 
+use crate::scenario::Origin;
 use crate::settings::{Settings, SourceFile};
 use recoup_recovery::Profile;
 use recoup_sim::traffic::cvec::ConnectionVector;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ pub struct Link {
 }
 
 /// Flows of one kind between hosts at two nodes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// The name.
     pub name: String,
@@ -116,17 +116,6 @@ pub enum Tmix {
     Synthetic(f64),
 }
 
-/// The source of a world.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Origin {
-    /// The file as messages name it.
-    file: String,
-    /// The file's path, if it is one.
-    path: Option<PathBuf>,
-    /// The line of each key in the file.
-    lines: BTreeMap<String, usize>,
-}
-
 impl WorldScenario {
     /// The files this world was read from.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
@@ -155,19 +144,7 @@ impl Link {
 
 impl Workload {
     fn new(name: &str) -> Self {
-        Self {
-            name: name.into(),
-            client: String::new(),
-            server: String::new(),
-            profile: None,
-            pairs: None,
-            think: Duration::ZERO,
-            every: None,
-            flows: None,
-            tmix: None,
-            scale: 1.0,
-            settings: Settings::default(),
-        }
+        Self { name: name.into(), scale: 1.0, ..Self::default() }
     }
 }
 

@@ -97,7 +97,7 @@ fn bbr_takes_as_long_as_the_kernels_and_retransmits_as_much() {
     assert!(off.is_empty(), "{off:#?}");
 }
 
-/// What the comparison is worth: another congestion control does not pass it.
+/// Another congestion control does not pass the comparison, so it distinguishes them.
 #[test]
 fn cubic_differs_from_the_kernels_bbr_on_most_lossy_paths() {
     let lossy = PATHS.iter().filter(|path| path.drop != "none");

@@ -3,6 +3,7 @@
 use super::findings::{Collector, View};
 use super::summary::Vantages;
 use crate::capture::{Captures, Input, Progress};
+use crate::study::Merge as _;
 use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{Closing, Connection, Opening, Retransmission, Revision};
 use recoup_trace::timeline::Timeline;
@@ -47,9 +48,7 @@ impl Sample {
 
 impl CaptureEnds {
     fn add(&mut self, connection: &Connection) {
-        let (begun, ended) = (connection.begun, connection.ended);
-        let (first, last) = self.span.unwrap_or((begun, ended));
-        self.span = Some((first.min(begun), last.max(ended)));
+        self.span.merge(&Some((connection.begun, connection.ended)));
         if connection.opening == Opening::MidConnection {
             self.begun_before.add(digest(connection));
         }
@@ -59,8 +58,7 @@ impl CaptureEnds {
     }
 
     fn merge(&mut self, other: Self) {
-        let spans = [self.span, other.span].into_iter().flatten();
-        self.span = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        self.span.merge(&other.span);
         let samples = [(&mut self.begun_before, other.begun_before), (&mut self.open_at_end, other.open_at_end)];
         for (sample, more) in samples {
             more.0.into_iter().for_each(|digest| sample.add(digest));

@@ -97,15 +97,7 @@ impl Findings for AllConnections {
     }
 }
 
-impl View for AllConnections {
-    fn connections(&self) -> u64 {
-        self.overview.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.overview.vantages
-    }
-}
+view!(AllConnections: overview.connections, overview.vantages);
 
 impl NumbersConnections for AllConnections {
     fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
@@ -170,15 +162,7 @@ impl Findings for AllRetransmissions {
     }
 }
 
-impl View for AllRetransmissions {
-    fn connections(&self) -> u64 {
-        self.overview.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.overview.vantages
-    }
-}
+view!(AllRetransmissions: overview.connections, overview.vantages);
 
 impl NumbersConnections for AllRetransmissions {
     fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {

@@ -12,25 +12,16 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use twox_hash::XxHash3_64;
 
-/// Effect of a [`Record`] on the row that was given out before with its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// There was none.
-    New,
-    /// Replaces it.
-    Revised,
-    /// Removes it: there is no such row.
-    Withdrawn,
-}
-
-impl Change {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Revised => "revised",
-            Self::Withdrawn => "withdrawn",
-        }
+recoup_units::named! {
+    /// Effect of a [`Record`] on the row that was given out before with its key.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Change {
+        /// There was none.
+        New = "new",
+        /// Replaces it.
+        Revised = "revised",
+        /// Removes it: there is no such row.
+        Withdrawn = "withdrawn",
     }
 }
 

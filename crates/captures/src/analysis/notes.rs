@@ -1,10 +1,10 @@
 //! Notes on what limits the figures of a capture.
 
+use super::columns::ms;
 use super::findings::{Analyzed, View};
 use super::summary::Vantages;
 use recoup_trace::finding::Vantage;
 use recoup_trace::read::{LeftOut, Oddity};
-use std::time::Duration;
 
 /// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
 const CUT: &str = "the snaplen cuts TCP options of ACKs: from there on, triggers are unknown and fewer verdicts are possible; capture at least 128 bytes of each packet (tcpdump -s 128)";
@@ -105,7 +105,6 @@ fn merged_note(vantages: &Vantages) -> Option<String> {
     if points < 2 {
         return None;
     }
-    let ms = |time: Duration| time.as_nanos() as f64 / 1e6;
     let apart = match vantages.apart.map(|(least, most)| (ms(least), ms(most))) {
         None => String::new(),
         Some((least, most)) if most - least < 0.1 => format!(", {most:.1} ms apart"),

@@ -1,7 +1,8 @@
 //! One connection of a capture, for a drawing of it.
 
-use super::findings::{Collector, View};
+use super::findings::Collector;
 use super::summary::Vantages;
+use crate::merge_fields;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Retransmission, Revision};
 use recoup_trace::read::{Counts, LeftOut};
@@ -162,22 +163,11 @@ impl Findings for OneConnection {
     }
 }
 
-impl View for OneConnection {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(OneConnection: connections, vantages);
 
 impl Collector for OneConnection {
     fn merge(&mut self, other: Self) {
-        self.connections += other.connections;
-        self.numbers += other.numbers;
-        self.with_data += other.with_data;
-        self.vantages.merge(&other.vantages);
+        merge_fields!(self, other: connections, numbers, with_data, vantages);
         other.largest.into_iter().for_each(|one| self.list(one));
         if let Some((connection, rows)) = &other.chosen {
             choose(&mut self.chosen, connection, rows);

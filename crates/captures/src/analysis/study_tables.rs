@@ -1,101 +1,71 @@
 //! The tables of the 2007 loss detection study for a capture, as text. Its figures become quantiles.
 
-use super::tables::{number, right};
 use crate::study::published::System;
 use crate::study::{
-    Cdf, Claim, Classification, Connections, FalsePositives, FlightRecovery, MOST_LOST, Parameters, Portion, Report,
+    Capture, Cdf, Claim, Connections, FalsePositives, FlightRecovery, MOST_LOST, Parameters, Portion, Report,
     SenderReport, Shares, Split,
 };
-use comfy_table::{Cell, ContentArrangement, Table};
-use recoup_table::plain_table;
+use crate::text_table::{aligned, decimal, table, texts, wrapped};
+use recoup_units::named;
 
 /// The width of the table of claims, in characters.
 const WIDTH: u16 = 118;
 
-/// A table of the study for a capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StudyTable {
-    /// Table I: the parameters of the profiles found.
-    Parameters,
-    /// Table II: the capture.
-    Capture,
-    /// Table III: connections by loss.
-    Connections,
-    /// Table III: lossy senders by profile.
-    Profiles,
-    /// Table IV: retransmissions by trigger and verdict.
-    Classification,
-    /// Table IV in %, beside the study's own.
-    Shares,
-    /// Figure 1: payload per connection.
-    Bytes,
-    /// Figure 2: detection times.
-    Detection,
-    /// §V-A2b: recoveries by segments lost in the flight.
-    Recoveries,
-    /// Figure 3: best-case reduction.
-    Reduction,
-    /// §V-A: statements.
-    Claims,
+named! {
+    /// A table of the study for a capture, named by its heading.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum StudyTable {
+        /// Table I: the parameters of the profiles found.
+        Parameters = "Table I: parameters of the profiles found (times in ms)",
+        /// Table II: the capture.
+        Capture = "Table II: the capture",
+        /// Table III: connections by loss.
+        Connections = "Table III: connections by loss (% of all connections, bytes and packets)",
+        /// Table III: lossy senders by profile.
+        Profiles = "Table III: lossy senders of explained connections, by profile (% of these senders)",
+        /// Table IV: retransmissions by trigger and verdict.
+        Classification = "Table IV: retransmissions by trigger and verdict (segments)",
+        /// Table IV in %, beside the study's own.
+        Shares = "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known",
+        /// Figure 1: payload per connection.
+        Bytes = "Figure 1: payload per connection (bytes)",
+        /// Figure 2: detection times.
+        Detection = "Figure 2: detection time (RTTs)",
+        /// §V-A2b: recoveries by segments lost in the flight.
+        Recoveries = "Recoveries by segments lost in the flight (recoveries; RTTs)",
+        /// Figure 3: best-case reduction.
+        Reduction = "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)",
+        /// §V-A: statements.
+        Claims = "Statements of the study beside the same quantities of this capture. Only RTO and FR/R count as\n\
+                 retransmissions. Shares of spurious retransmissions leave out unknowable ones. The study's figure\n\
+                 is that of the sender's system, or else the range of its four systems.",
+    }
 }
 
+type Rows<'a> = &'a [&'a SenderReport];
+
 impl StudyTable {
-    /// All tables in the order of the study.
-    pub const ALL: [Self; 11] = [
-        Self::Parameters,
-        Self::Capture,
-        Self::Connections,
-        Self::Profiles,
-        Self::Classification,
-        Self::Shares,
-        Self::Bytes,
-        Self::Detection,
-        Self::Recoveries,
-        Self::Reduction,
-        Self::Claims,
-    ];
-
-    const fn heading(self) -> &'static str {
-        match self {
-            Self::Parameters => "Table I: parameters of the profiles found (times in ms)",
-            Self::Capture => "Table II: the capture",
-            Self::Connections => "Table III: connections by loss (% of all connections, bytes and packets)",
-            Self::Profiles => "Table III: lossy senders of explained connections, by profile (% of these senders)",
-            Self::Classification => "Table IV: retransmissions by trigger and verdict (segments)",
-            Self::Shares => "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known",
-            Self::Bytes => "Figure 1: payload per connection (bytes)",
-            Self::Detection => "Figure 2: detection time (RTTs)",
-            Self::Recoveries => "Recoveries by segments lost in the flight (recoveries; RTTs)",
-            Self::Reduction => "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)",
-            Self::Claims => {
-                "Statements of the study beside the same quantities of this capture. Only RTO and FR/R count as\n\
-                 retransmissions. Shares of spurious retransmissions leave out unknowable ones. The study's figure\n\
-                 is that of the sender's system, or else the range of its four systems."
-            }
-        }
-    }
-
     /// The table below its heading, after a blank line; empty if it has no rows.
     pub fn of(self, report: &Report) -> String {
-        let senders = || report.senders.iter().chain([&report.all]);
+        let senders: Vec<&SenderReport> = report.senders.iter().chain([&report.all]).collect();
         let table = match self {
             Self::Parameters => parameters(&report.parameters),
             Self::Capture => capture(&report.capture),
             Self::Connections => connections(&report.connections),
             Self::Profiles => profiles(&report.connections),
-            Self::Classification => Some(classification(senders())),
-            Self::Shares => Some(shares(senders())),
+            Self::Classification => classification(&senders),
+            Self::Shares => shares(&senders),
             Self::Bytes => quantiles(&report.bytes),
-            Self::Detection => detection(senders()),
-            Self::Recoveries => recoveries(senders()),
-            Self::Reduction => reduction(senders()),
-            Self::Claims => claims(report),
+            Self::Detection => detection(&senders),
+            Self::Recoveries => recoveries(&senders),
+            Self::Reduction => reduction(&senders),
+            Self::Claims => Some(claims(report)),
         };
         let notes = match self {
             Self::Claims => notes(&report.all.claims),
             _ => String::new(),
         };
-        table.map_or(String::new(), |table| format!("\n{}\n\n{table}\n{notes}", self.heading()))
+        table.map_or(String::new(), |table| format!("\n{}\n\n{table}\n{notes}", self.name()))
     }
 }
 
@@ -110,73 +80,44 @@ pub fn study_tables(report: &Report) -> String {
     head.to_string() + &tables.concat() + &false_positives(&report.false_positives)
 }
 
-fn parameters(profiles: &[Parameters]) -> Option<Table> {
-    let mut table = plain_table();
-    table.set_header(["profile", "clock", "initial RTO", "minimum RTO", "a", "b", "m", "k", "D", "RTT sampled per"]);
-    right(&mut table, &[1, 2, 3, 4, 5, 6, 7, 8]);
-    for p in profiles {
-        table.add_row([
-            p.profile.clone(),
-            p.granularity_ms.to_string(),
-            p.initial_rto_ms.to_string(),
-            p.min_rto_ms.to_string(),
-            p.a.to_string(),
-            p.b.to_string(),
-            p.m.to_string(),
-            p.k.to_string(),
-            p.dupthresh.to_string(),
-            p.sampling.replace('_', " "),
-        ]);
-    }
-    (!table.is_empty()).then_some(table)
+fn parameters(profiles: &[Parameters]) -> Option<String> {
+    let header = ["profile", "clock", "initial RTO", "minimum RTO", "a", "b", "m", "k", "D", "RTT sampled per"];
+    let rows = profiles.iter().map(|p| {
+        let sampling = p.sampling.replace('_', " ");
+        texts![p.profile, p.granularity_ms, p.initial_rto_ms, p.min_rto_ms, p.a, p.b, p.m, p.k, p.dupthresh, sampling]
+    });
+    aligned(&header, &[1, 2, 3, 4, 5, 6, 7, 8], rows)
 }
 
-fn capture(c: &crate::study::Capture) -> Option<Table> {
-    let mut table = plain_table();
-    table.set_header(["duration (s)", "load (Mbit/s)", "connections", "payload (bytes)", "packets"]);
-    table.add_row([
-        number(format!("{:.6}", c.duration_s)),
-        number(decimal(c.load_mbit_s)),
-        number(c.connections),
-        number(c.bytes),
-        number(c.packets),
-    ]);
-    Some(table)
+fn capture(c: &Capture) -> Option<String> {
+    let header = ["duration (s)", "load (Mbit/s)", "connections", "payload (bytes)", "packets"];
+    let duration = format!("{:.6}", c.duration_s);
+    table(&header, 0, [texts![duration, decimal(c.load_mbit_s), c.connections, c.bytes, c.packets]])
 }
 
-fn connections(c: &Connections) -> Option<Table> {
-    let mut table = plain_table();
-    table.set_header(["", "connections", "%", "payload (bytes)", "%", "packets", "%"]);
-    let mut add = |name: &str, some: &Portion| {
-        table.add_row([
-            Cell::new(name),
-            number(some.connections),
-            number(decimal(some.connections_percent)),
-            number(some.bytes),
-            number(decimal(some.bytes_percent)),
-            number(some.packets),
-            number(decimal(some.packets_percent)),
-        ]);
+fn connections(c: &Connections) -> Option<String> {
+    let row = |name: &str, some: &Portion| {
+        let percent = [some.connections_percent, some.bytes_percent, some.packets_percent].map(decimal);
+        texts![name, some.connections, percent[0], some.bytes, percent[1], some.packets, percent[2]]
     };
-    add("lossy", &c.lossy);
-    add("  explained: all profiles known", &c.explained);
-    add("undecided: verdicts unknowable", &c.undecided);
-    Some(table)
+    table(
+        &["", "connections", "%", "payload (bytes)", "%", "packets", "%"],
+        1,
+        [
+            row("lossy", &c.lossy),
+            row("  explained: all profiles known", &c.explained),
+            row("undecided: verdicts unknowable", &c.undecided),
+        ],
+    )
 }
 
-fn profiles(c: &Connections) -> Option<Table> {
-    let mut table = plain_table();
-    table.set_header(["profile", "senders", "%"]);
-    for of in &c.profiles {
-        let share = decimal(Some(of.percent));
-        table.add_row([Cell::new(&of.profile), number(of.senders), number(share)]);
-    }
-    (!table.is_empty()).then_some(table)
+fn profiles(c: &Connections) -> Option<String> {
+    let rows = c.profiles.iter().map(|of| texts![of.profile, of.senders, decimal(Some(of.percent))]);
+    table(&["profile", "senders", "%"], 1, rows)
 }
 
-fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table {
-    let mut table = plain_table();
-    table.set_header([
+fn classification(senders: Rows<'_>) -> Option<String> {
+    let header = [
         "sender",
         "total",
         "RTO\nneeded",
@@ -190,78 +131,65 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
         "SYN",
         "SYN-\nACK",
         "unknown",
-    ]);
-    for sender in senders {
-        let c: &Classification = &sender.retransmissions;
+    ];
+    let rows = senders.iter().map(|sender| {
+        let c = &sender.retransmissions;
         let three = [&c.rto, &c.fast_retransmit, &c.tlp];
-        let split = three.into_iter().flat_map(|split| [split.needed, split.spurious]);
-        let unknowable: u64 = three.into_iter().map(|split| split.unknowable).sum();
-        let others = [&c.path_mtu, &c.syn, &c.syn_ack, &c.unknown].map(Split::total);
-        let numbers = [c.total].into_iter().chain(split).chain([unknowable]).chain(others);
-        table.add_row([Cell::new(&sender.sender)].into_iter().chain(numbers.map(number)));
-    }
-    table
+        let mut row = texts![sender.sender, c.total];
+        row.extend(three.iter().flat_map(|split| texts![split.needed, split.spurious]));
+        row.push(three.iter().map(|split| split.unknowable).sum::<u64>().to_string());
+        row.extend([&c.path_mtu, &c.syn, &c.syn_ack, &c.unknown].map(|split| Split::total(split).to_string()));
+        row
+    });
+    table(&header, 1, rows)
 }
 
 /// The senders, and below them the study's own.
-fn shares<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table {
-    let mut table = plain_table();
-    table.set_header(["sender", "segments\n= 100 %", "RTO\nneeded", "RTO\nspurious", "FR/R\nneeded", "FR/R\nspurious"]);
-    let mut add = |name: String, of: Shares| {
+fn shares(senders: Rows<'_>) -> Option<String> {
+    let row = |name: String, of: Shares| {
         let percent = [of.rto_needed, of.rto_spurious, of.fast_retransmit_needed, of.fast_retransmit_spurious];
-        let percent = percent.map(|share| number(share.map_or("-".into(), |s| format!("{s:.1}"))));
-        let cells = [Cell::new(name), number(of.retransmissions)];
-        table.add_row(cells.into_iter().chain(percent));
+        let percent = percent.map(|share| share.map_or("-".into(), |s| format!("{s:.1}")));
+        [texts![name, of.retransmissions], percent.into()].concat()
     };
-    for sender in senders {
-        add(sender.sender.clone(), sender.retransmissions_percent);
-    }
-    for system in &System::ALL {
-        add(format!("the study's {}", system.name), system.shares());
-    }
-    table
+    let here = senders.iter().map(|sender| row(sender.sender.clone(), sender.retransmissions_percent));
+    let there = System::ALL.iter().map(|system| row(format!("the study's {}", system.name), system.shares()));
+    let header = ["sender", "segments\n= 100 %", "RTO\nneeded", "RTO\nspurious", "FR/R\nneeded", "FR/R\nspurious"];
+    table(&header, 1, here.chain(there))
 }
 
-fn quantiles(of: &Cdf) -> Option<Table> {
-    let mut table = plain_table();
-    table.set_header(["connections", "min", "p10", "p50", "p90", "p99", "max"]);
+fn quantiles(of: &Cdf) -> Option<String> {
     let values = [of.min, of.p10, of.p50, of.p90, of.p99, of.max];
-    let values = values.map(|value| number(value.map_or("-".into(), |v| format!("{v:.0}"))));
-    table.add_row([number(of.count)].into_iter().chain(values));
-    (of.count > 0).then_some(table)
+    let values = values.map(|value| value.map_or("-".into(), |v| format!("{v:.0}")));
+    let row = (of.count > 0).then(|| [texts![of.count], values.into()].concat());
+    table(&["connections", "min", "p10", "p50", "p90", "p99", "max"], 0, row)
 }
 
-fn detection<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Table> {
-    let mut table = plain_table();
-    table.set_header(["sender", "FR/R\ncount", "\np50", "\np90", "\np99", "RTO\ncount", "\np50", "\np90", "\np99"]);
-    for sender in senders {
+fn detection(senders: Rows<'_>) -> Option<String> {
+    let rows = senders.iter().map(|sender| {
         let both = [&sender.detection.fast_retransmit, &sender.detection.rto];
-        let cells = both.into_iter().flat_map(|of| [number(of.count)].into_iter().chain(percentiles(of)));
-        table.add_row([Cell::new(&sender.sender)].into_iter().chain(cells));
-    }
-    Some(table)
+        let [fast, rto] = both.map(|of| [texts![of.count], percentiles(of)].concat());
+        [texts![sender.sender], fast, rto].concat()
+    });
+    let header = ["sender", "FR/R\ncount", "\np50", "\np90", "\np99", "RTO\ncount", "\np50", "\np90", "\np99"];
+    table(&header, 1, rows)
 }
 
-fn reduction<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Table> {
-    let mut table = plain_table();
-    table.set_header(["sender", "count", "p50", "p90", "p99", "total (s)", "detections\nunmeasured"]);
-    for sender in senders {
+fn reduction(senders: Rows<'_>) -> Option<String> {
+    let rows = senders.iter().map(|sender| {
         let r = &sender.reduction;
-        let name = [Cell::new(&sender.sender), number(r.percent.count)];
-        let all = [number(format!("{:.3}", r.seconds)), number(r.unmeasured)];
-        table.add_row(name.into_iter().chain(percentiles(&r.percent)).chain(all));
-    }
-    Some(table)
+        let all = texts![format!("{:.3}", r.seconds), r.unmeasured];
+        [texts![sender.sender, r.percent.count], percentiles(&r.percent), all].concat()
+    });
+    table(&["sender", "count", "p50", "p90", "p99", "total (s)", "detections\nunmeasured"], 1, rows)
 }
 
-fn percentiles(of: &Cdf) -> [Cell; 3] {
-    [of.p50, of.p90, of.p99].map(|value| number(decimal(value)))
+fn percentiles(of: &Cdf) -> Vec<String> {
+    [of.p50, of.p90, of.p99].map(decimal).into()
 }
 
 /// How long recoveries take: all with SACK and all without, then all that FR/R began and all that RTO began.
-fn recoveries<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Table> {
-    let mut table = plain_table();
-    table.set_header([
+fn recoveries(senders: Rows<'_>) -> Option<String> {
+    let header = [
         "sender",
         "lost",
         "with\nSACK",
@@ -274,65 +202,42 @@ fn recoveries<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Tab
         "\np50",
         "after\nRTO",
         "\np50",
-    ]);
-    for sender in senders {
-        for lost in 1..=MOST_LOST {
-            let of = |detected_by: &str, sack: Option<bool>| {
-                let matches =
-                    |line: &&FlightRecovery| line.lost == lost && line.detected_by == detected_by && sack == line.sack;
-                sender.recoveries.iter().find(matches)
-            };
-            let cells = |line: Option<&FlightRecovery>, mean: bool| {
-                let count = line.map_or("0".into(), |line| line.recoveries.to_string());
-                let times = [line.and_then(|l| l.p50), line.and_then(|l| l.mean)];
-                let times = times.map(decimal).into_iter().take(1 + usize::from(mean));
-                [count].into_iter().chain(times).map(number).collect::<Vec<_>>()
-            };
-            if of("any", None).is_none() {
-                continue;
-            }
-            let more = if lost == MOST_LOST { " or more" } else { "" };
-            let name = [Cell::new(&sender.sender), number(format!("{lost}{more}"))];
-            let columns = [
-                cells(of("any", Some(true)), true),
-                cells(of("any", Some(false)), true),
-                cells(of("fast_retransmit", None), false),
-                cells(of("rto", None), false),
-            ];
-            table.add_row(name.into_iter().chain(columns.into_iter().flatten()));
-        }
-    }
-    (!table.is_empty()).then_some(table)
+    ];
+    let row = |sender: &SenderReport, lost: usize| {
+        let of = |detected_by: &str, sack: Option<bool>| {
+            let matches =
+                |line: &&FlightRecovery| line.lost == lost && line.detected_by == detected_by && sack == line.sack;
+            sender.recoveries.iter().find(matches)
+        };
+        let cells = |line: Option<&FlightRecovery>| {
+            let count = line.map_or(0, |line| line.recoveries);
+            texts![count, decimal(line.and_then(|l| l.p50)), decimal(line.and_then(|l| l.mean))]
+        };
+        of("any", None)?;
+        let more = if lost == MOST_LOST { " or more" } else { "" };
+        let mut row = texts![sender.sender, format!("{lost}{more}")];
+        row.extend([true, false].into_iter().flat_map(|sack| cells(of("any", Some(sack)))));
+        row.extend(["fast_retransmit", "rto"].into_iter().flat_map(|by| cells(of(by, None)).into_iter().take(2)));
+        Some(row)
+    };
+    table(&header, 1, senders.iter().flat_map(|sender| (1..=MOST_LOST).filter_map(|lost| row(sender, lost))))
 }
 
 /// The statements for each profile, and for all senders if there are others.
-fn claims(report: &Report) -> Option<Table> {
-    let is_profile = |sender: &&SenderReport| {
-        let names = report.parameters.iter().map(|p| &p.profile);
-        names.into_iter().any(|name| *name == sender.sender)
-    };
+fn claims(report: &Report) -> String {
+    let is_profile = |sender: &&SenderReport| report.parameters.iter().any(|p| p.profile == sender.sender);
     let profiles = report.senders.iter().filter(is_profile);
     let all = (report.senders.len() > 1 || report.parameters.is_empty()).then_some(&report.all);
     let senders: Vec<&SenderReport> = profiles.chain(all).collect();
-    let mut table = plain_table();
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(WIDTH);
-    table.set_header(["§", "quantity", "unit", "sender", "study", "here"]);
-    for i in 0..report.all.claims.len() {
-        for (n, sender) in senders.iter().enumerate() {
-            let claim = &sender.claims[i];
-            let once = |text| if n == 0 { text } else { "" };
-            table.add_row([
-                Cell::new(once(claim.section)),
-                Cell::new(once(claim.what)),
-                Cell::new(once(claim.unit)),
-                Cell::new(&sender.sender),
-                Cell::new(claim.study.unwrap_or("-")),
-                number(decimal(claim.here)),
-            ]);
-        }
-    }
-    Some(table)
+    let row = |n: usize, sender: &SenderReport, i: usize| {
+        let claim = &sender.claims[i];
+        let once = [claim.section, claim.what, claim.unit].map(|text| if n == 0 { text } else { "" });
+        let [section, what, unit] = once;
+        texts![section, what, unit, sender.sender, claim.study.unwrap_or("-"), decimal(claim.here)]
+    };
+    let rows =
+        (0..report.all.claims.len()).flat_map(|i| senders.iter().enumerate().map(move |(n, sender)| row(n, sender, i)));
+    wrapped(&["§", "quantity", "unit", "sender", "study", "here"], WIDTH, rows)
 }
 
 /// The remarks on the study's figures, each once.
@@ -350,9 +255,4 @@ fn false_positives(f: &FalsePositives) -> String {
         "\nFootnote 6, false positives: {} of {} connections without loss{share} have retransmissions, {} segments in total\n",
         f.connections, f.loss_free, f.retransmissions
     )
-}
-
-/// Two decimals, or `-`.
-fn decimal(value: Option<f64>) -> String {
-    value.map_or("-".into(), |value| format!("{value:.2}"))
 }

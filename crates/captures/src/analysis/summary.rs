@@ -1,9 +1,9 @@
 //! The totals of a capture, in memory that does not grow with it.
 
 use super::columns::trigger_row;
-use super::findings::{Collector, View};
-use crate::study::Merge;
-use crate::study::Study;
+use super::findings::Collector;
+use crate::merge_fields;
+use crate::study::{Merge, Study};
 use recoup_recovery::Trigger;
 use recoup_support::stats::Durations;
 use recoup_trace::analyze::{Findings, NumbersConnections};
@@ -14,6 +14,7 @@ use recoup_trace::finding::{
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::mem::take;
 use std::time::Duration;
 
@@ -137,7 +138,7 @@ impl Vantages {
         }
         self.capture_points = self.capture_points.max(point.count);
         self.merged += u64::from(point.count > 1 && point.number == 0);
-        self.widen(point.apart.map(|apart| (apart, apart)));
+        self.apart.merge(&point.apart.map(|apart| (apart, apart)));
         let [there, back] = &connection.directions;
         let one_way = (there.absent && back.bytes > 0) || (back.absent && there.bytes > 0);
         self.one_way += u64::from(one_way);
@@ -148,26 +149,12 @@ impl Vantages {
 
     /// Adds the counts of another thread.
     pub fn merge(&mut self, other: &Self) {
-        add_all(&mut self.directions, &other.directions);
-        add_all(&mut self.bytes, &other.bytes);
-        self.one_way += other.one_way;
-        self.foreign += other.foreign;
-        self.revised += other.revised;
-        self.too_costly += other.too_costly;
-        self.evicted += other.evicted;
         self.capture_points = self.capture_points.max(other.capture_points);
-        self.merged += other.merged;
-        self.widen(other.apart);
-    }
-
-    fn widen(&mut self, apart: Option<(Duration, Duration)>) {
-        let (Some((least, most)), Some(known)) = (apart, self.apart) else {
-            self.apart = self.apart.or(apart);
-            return;
-        };
-        self.apart = Some((known.0.min(least), known.1.max(most)));
+        merge_fields!(self, other: directions, bytes, one_way, foreign, revised, too_costly, evicted, merged, apart);
     }
 }
+
+merge_fields!(LossTimes: detection, recovery);
 
 impl Findings for Summary {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
@@ -189,7 +176,10 @@ impl Findings for Summary {
 pub(crate) fn nearest_to_senders(
     mut connection: Connection,
     retransmissions: &[Retransmission],
-) -> (Connection, Vec<Retransmission>) {
+) -> (Connection, Cow<'_, [Retransmission]>) {
+    if connection.capture_point.count < 2 {
+        return (connection, retransmissions.into());
+    }
     let nearest = [0, 1].map(|i| connection.capture_point.is_nearest_to_sender(i));
     let sent_by_src = |r: &Retransmission| r.endpoints == connection.endpoints;
     let own = retransmissions.iter().filter(|r| nearest[usize::from(!sent_by_src(r))]).copied().collect();
@@ -206,15 +196,12 @@ pub(crate) fn nearest_to_senders(
 impl Summary {
     /// Adds what a connection whose verdicts are final shows at the points nearest to the senders.
     fn add_nearest(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
-        if connection.capture_point.count > 1 {
-            let (connection, own) = nearest_to_senders(connection, retransmissions);
-            return self.add(&connection, &own);
-        }
-        self.add(&connection, retransmissions);
+        let (connection, own) = nearest_to_senders(connection, retransmissions);
+        self.add(&connection, &own);
     }
 
     fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
-        self.widen((connection.begun, connection.ended));
+        self.span.merge(&Some((connection.begun, connection.ended)));
         connection.directions.iter().for_each(|d| self.direction(d));
         retransmissions.iter().for_each(|r| self.retransmission(r));
         if connection.capture_point.number == 0 {
@@ -242,11 +229,6 @@ impl Summary {
             slow.connection = slow.connection.saturating_add(by.connections);
         }
         self.held.renumber(by);
-    }
-
-    fn widen(&mut self, (begun, ended): (Instant, Instant)) {
-        let span = self.span.get_or_insert((begun, ended));
-        *span = (span.0.min(begun), span.1.max(ended));
     }
 
     fn direction(&mut self, direction: &Direction) {
@@ -297,34 +279,9 @@ impl NumbersConnections for Summary {
 
 impl Collector for Summary {
     fn merge(&mut self, other: Self) {
-        self.connections += other.connections;
-        add_all(&mut self.openings, &other.openings);
-        add_all(&mut self.closings, &other.closings);
-        if let Some(span) = other.span {
-            self.widen(span);
-        }
-        self.segments += other.segments;
-        self.bytes += other.bytes;
-        self.duplicates += other.duplicates;
-        self.probes += other.probes;
-        self.missing += other.missing;
-        self.vantages.merge(&other.vantages);
-        self.data.merge(&other.data);
-        self.syn.merge(&other.syn);
-        self.fin.merge(&other.fin);
-        for (mine, theirs) in self.evidence.iter_mut().zip(&other.evidence) {
-            add_all(mine, theirs);
-        }
-        for (mine, theirs) in self.loss_times.iter_mut().zip(&other.loss_times) {
-            mine.detection.merge(&theirs.detection);
-            mine.recovery.merge(&theirs.recovery);
-        }
-        self.handshake_rtt.merge(&other.handshake_rtt);
-        self.rtt.merge(&other.rtt);
-        self.duration += other.duration;
-        self.recovering += other.recovering;
-        self.recovering_connections += other.recovering_connections;
-        self.study.merge(&other.study);
+        merge_fields!(self, other: connections, openings, closings, span, segments, bytes, duplicates, probes);
+        merge_fields!(self, other: missing, vantages, data, syn, fin, evidence, loss_times, handshake_rtt, rtt);
+        merge_fields!(self, other: duration, recovering, recovering_connections, study);
         self.slowest.extend(other.slowest);
         self.keep_slowest();
         self.held.merge(other.held);
@@ -336,15 +293,7 @@ impl Collector for Summary {
     }
 }
 
-impl View for Summary {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Summary: connections, vantages);
 
 impl SlowConnection {
     fn new(connection: &Connection) -> Self {
@@ -359,12 +308,5 @@ impl SlowConnection {
             retransmissions: all.total(),
             spurious: all.of_verdict(Verdict::Spurious),
         }
-    }
-}
-
-/// Adds each number to the one in its place.
-pub(crate) fn add_all<const N: usize>(mine: &mut [u64; N], theirs: &[u64; N]) {
-    for (mine, theirs) in mine.iter_mut().zip(theirs) {
-        *mine += theirs;
     }
 }

@@ -5,11 +5,10 @@ use super::columns::ms;
 use super::findings::{AllConnections, AllRetransmissions, Analyzed, Overview};
 use super::given_out::{Change, Record, Row};
 use crate::study::Sender;
-use comfy_table::{Cell, CellAlignment, Table};
-use recoup_table::{plain_table, utc};
+use crate::text_table::{aligned, texts};
+use recoup_table::utc;
 use recoup_trace::finding::{Connection, Direction, Retransmission, Verdict};
 use recoup_trace::read::JoinedFiles;
-use recoup_units::Instant;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -19,62 +18,60 @@ const POINT: &str = "point: capture point; 0 is nearest to the end that opened t
 /// The retransmissions of a capture.
 pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
     let AllRetransmissions { rows, overview, .. } = &analyzed.findings;
-    let lines = rows.iter().map(|row| (row.key(), Some(row), None));
-    retransmission_lines(lines, overview, &analyzed.counts.files)
+    let lines = rows.iter().map(unchanged).collect();
+    retransmission_lines(lines, overview, &analyzed.counts.files).unwrap_or("no retransmissions\n".into())
 }
 
 /// The retransmissions that changed since they were last given out.
 pub fn changed_retransmission_table(analyzed: &Analyzed<Changes<Retransmission>>) -> String {
     let Changes { records, overview } = &analyzed.findings;
-    if records.is_empty() {
-        return "no new retransmissions\n".into();
-    }
-    let lines = records.iter().map(Record::line);
-    retransmission_lines(lines, overview, &analyzed.counts.files)
+    let lines = records.iter().map(changed).collect();
+    retransmission_lines(lines, overview, &analyzed.counts.files).unwrap_or("no new retransmissions\n".into())
 }
 
 /// A row's key, the row unless it is withdrawn, and what changed if that is shown.
 type TableLine<'a, R> = (<R as Row>::Key, Option<&'a R>, Option<Change>);
 
-impl<R: Row> Record<R> {
-    fn line(&self) -> TableLine<'_, R> {
-        (self.key, self.row.as_ref(), Some(self.change))
-    }
+fn unchanged<R: Row>(row: &R) -> TableLine<'_, R> {
+    (row.key(), Some(row), None)
 }
 
-fn retransmission_lines<'a>(
-    lines: impl Iterator<Item = TableLine<'a, Retransmission>>,
+fn changed<R: Row>(record: &Record<R>) -> TableLine<'_, R> {
+    (record.key, record.row.as_ref(), Some(record.change))
+}
+
+/// `None` without lines.
+fn retransmission_lines(
+    lines: Vec<TableLine<'_, Retransmission>>,
     overview: &Overview,
     files: &JoinedFiles,
-) -> String {
-    let mut lines = lines.peekable();
-    let Some((.., change)) = lines.peek() else {
-        return "no retransmissions\n".into();
-    };
-    let merged = overview.vantages.capture_points > 1;
-    let mut table = plain_table();
-    let headers = ["frame", "time (s)", "conn.", "sender", "trigger", "verdict", "evidence", "detection (ms)"];
-    let joined = !files.is_empty();
-    let more = [merged.then_some("point"), change.map(|_| "record"), joined.then_some("frame in file")];
-    table.set_header(headers.into_iter().chain(more.into_iter().flatten()));
-    right(&mut table, &[0, 1, 2, 7]);
-    if merged {
-        right(&mut table, &[8]);
-    }
+) -> Option<String> {
+    let shows_change = lines.first()?.2.is_some();
+    let (merged, joined) = (overview.vantages.capture_points > 1, !files.is_empty());
     let begun = overview.begun.unwrap_or_default();
-    let mut count = 0;
-    for ((frame, _), row, change) in lines {
-        count += 1;
-        let withdrawn = || blank(frame.to_string());
-        let cells = row.map_or_else(withdrawn, |r| retransmission(r, begun));
-        let point = row.map(|r| r.capture_point.to_string()).unwrap_or_default();
-        let place = joined.then(|| place(files, frame));
-        let more = [merged.then_some(point), change.map(|c| c.name().into()), place];
-        table.add_row(cells.into_iter().chain(more.into_iter().flatten()));
-    }
-    let begun = utc(begun);
-    let point = if merged { POINT } else { "" };
-    format!("{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n{point}\n{table}\n")
+    let header = ["frame", "time (s)", "conn.", "sender", "trigger", "verdict", "evidence", "detection (ms)"];
+    let more = [merged.then_some("point"), shows_change.then_some("record"), joined.then_some("frame in file")];
+    let header: Vec<&str> = header.into_iter().chain(more.into_iter().flatten()).collect();
+    let rows = lines.iter().map(|((frame, _), row, change)| {
+        let mut cells = row.map_or_else(
+            || withdrawn(frame, 8),
+            |r| {
+                let at = seconds(r.at.since(begun));
+                let (verdict, evidence) = (r.verdict.name(), r.evidence.name());
+                texts![r.frame, at, r.connection, r.endpoints.src, r.triggers, verdict, evidence, millis(r.detection)]
+            },
+        );
+        cells.extend(merged.then(|| row.map(|r| r.capture_point.to_string()).unwrap_or_default()));
+        cells.extend(change.map(|change| change.name().into()));
+        cells.extend(joined.then(|| place(files, *frame)));
+        cells
+    });
+    let right: &[usize] = if merged { &[0, 1, 2, 7, 8] } else { &[0, 1, 2, 7] };
+    let table = aligned(&header, right, rows)?;
+    let (count, begun, point) = (lines.len(), utc(begun), if merged { POINT } else { "" });
+    Some(format!(
+        "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n{point}\n{table}\n"
+    ))
 }
 
 /// The frame in its file, and the file.
@@ -83,53 +80,31 @@ fn place(files: &JoinedFiles, frame: u64) -> String {
     place.map_or_else(String::new, |(file, frame)| format!("{frame} in {}", file.name))
 }
 
-/// Cells of which only the first is known.
-fn blank<const N: usize>(first: String) -> [String; N] {
-    let mut cells = [const { String::new() }; N];
-    if let Some(cell) = cells.first_mut() {
-        *cell = first;
-    }
-    cells
-}
-
-fn retransmission(r: &Retransmission, begin: Instant) -> [String; 8] {
-    [
-        r.frame.to_string(),
-        seconds(r.at.since(begin)),
-        r.connection.to_string(),
-        r.endpoints.src.to_string(),
-        r.triggers.to_string(),
-        r.verdict.name().into(),
-        r.evidence.name().into(),
-        millis(r.detection),
-    ]
+/// A withdrawn row of `cells` cells, of which only the first is known.
+fn withdrawn(first: &u64, cells: usize) -> Vec<String> {
+    let mut row = texts![first];
+    row.resize(cells, String::new());
+    row
 }
 
 /// The connections of a capture. Each has two rows: one for what each end sent.
 pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
     let AllConnections { rows, overview, .. } = &analyzed.findings;
-    let lines = rows.iter().map(|row| (row.key(), Some(row), None));
-    connection_lines(lines, overview)
+    connection_lines(rows.iter().map(unchanged).collect(), overview).unwrap_or("no connections\n".into())
 }
 
 /// The connections that changed since they were last given out.
 pub fn changed_connection_table(analyzed: &Analyzed<Changes<Connection>>) -> String {
     let Changes { records, overview } = &analyzed.findings;
-    if records.is_empty() {
-        return "no new connections\n".into();
-    }
-    let lines = records.iter().map(Record::line);
-    connection_lines(lines, overview)
+    connection_lines(records.iter().map(changed).collect(), overview).unwrap_or("no new connections\n".into())
 }
 
-fn connection_lines<'a>(lines: impl Iterator<Item = TableLine<'a, Connection>>, overview: &Overview) -> String {
-    let mut lines = lines.peekable();
-    let Some((.., change)) = lines.peek() else {
-        return "no connections\n".into();
-    };
+/// `None` without lines.
+fn connection_lines(lines: Vec<TableLine<'_, Connection>>, overview: &Overview) -> Option<String> {
+    let shows_change = lines.first()?.2.is_some();
     let merged = overview.vantages.capture_points > 1;
-    let mut table = plain_table();
-    let headers = [
+    let first = overview.begun.unwrap_or_default();
+    let header = [
         "no.",
         "begin\n(s)",
         "duration\n(s)",
@@ -141,40 +116,32 @@ fn connection_lines<'a>(lines: impl Iterator<Item = TableLine<'a, Connection>>, 
         "recovery\n(ms)",
         "profile",
     ];
-    let more = [merged.then_some("point"), change.map(|_| "record")];
-    table.set_header(headers.into_iter().chain(more.into_iter().flatten()));
-    right(&mut table, &[0, 1, 2, 4, 5, 6, 7, 8]);
-    if merged {
-        right(&mut table, &[10]);
-    }
-    let first = overview.begun.unwrap_or_default();
-    let mut count = 0;
-    for ((id, point), row, change) in lines {
-        count += 1;
-        let point = merged.then(|| point.to_string());
-        let more = [point, change.map(|c| c.name().into())].into_iter().flatten();
-        let Some(c) = row else {
-            table.add_row(blank::<10>(id.to_string()).into_iter().chain(more));
-            continue;
-        };
-        let [there, back] = &c.directions;
-        let [begun, duration] = [c.begun.since(first), c.duration()].map(seconds);
-        let own = [id.to_string(), begun, duration];
-        let sent = direction(c.endpoints.src, there);
-        table.add_row(own.into_iter().chain(sent).chain(more));
-        let own = [const { String::new() }; 3];
-        table.add_row(own.into_iter().chain(direction(c.endpoints.dst, back)));
-    }
-    let point = if merged { POINT } else { "" };
-    let first = utc(first);
-    format!(
+    let more = [merged.then_some("point"), shows_change.then_some("record")];
+    let header: Vec<&str> = header.into_iter().chain(more.into_iter().flatten()).collect();
+    let rows = lines.iter().flat_map(|((id, point), row, change)| {
+        let mut cells = row.map_or_else(
+            || withdrawn(id, 10),
+            |c| {
+                let own = texts![id, seconds(c.begun.since(first)), seconds(c.duration())];
+                [own, direction(c.endpoints.src, &c.directions[0])].concat()
+            },
+        );
+        cells.extend(merged.then(|| point.to_string()));
+        cells.extend(change.map(|change| change.name().into()));
+        let back = row.map(|c| [texts!["", "", ""], direction(c.endpoints.dst, &c.directions[1])].concat());
+        std::iter::once(cells).chain(back)
+    });
+    let right: &[usize] = if merged { &[0, 1, 2, 4, 5, 6, 7, 8, 10] } else { &[0, 1, 2, 4, 5, 6, 7, 8] };
+    let table = aligned(&header, right, rows)?;
+    let (count, first, point) = (lines.len(), utc(first), if merged { POINT } else { "" });
+    Some(format!(
         "{count} connections, two rows each: one per sender; retransmissions in segments\n\
          begin: since {first}; recovery: time spent detecting losses and recovering from them\n{point}\n{table}\n"
-    )
+    ))
 }
 
 /// The cells for one sender.
-fn direction(sender: SocketAddr, sent: &Direction) -> [String; 7] {
+fn direction(sender: SocketAddr, sent: &Direction) -> Vec<String> {
     let profile = match Sender::from(&sent.profile) {
         Sender::Profile(name) => name,
         // The column is narrow.
@@ -182,15 +149,9 @@ fn direction(sender: SocketAddr, sent: &Direction) -> [String; 7] {
         Sender::None => "none".into(),
         Sender::Nothing => String::new(),
     };
-    [
-        sender.to_string(),
-        sent.bytes.to_string(),
-        sent.retransmissions.total().to_string(),
-        sent.retransmissions.of_verdict(Verdict::Spurious).to_string(),
-        millis(sent.rtt.map(|rtt| rtt.p50)),
-        millis(Some(sent.recovering)),
-        profile,
-    ]
+    let again = &sent.retransmissions;
+    let [rtt, recovering] = [sent.rtt.map(|rtt| rtt.p50), Some(sent.recovering)].map(millis);
+    texts![sender, sent.bytes, again.total(), again.of_verdict(Verdict::Spurious), rtt, recovering, profile]
 }
 
 /// Names two profiles; of more, the first and how many others.
@@ -201,20 +162,6 @@ pub(super) fn either(names: &str) -> String {
         [first, ..] if names.len() > 2 => format!("{first} or {} others", names.len() - 1),
         _ => names.concat(),
     }
-}
-
-/// Aligns columns of numbers to the right.
-pub(super) fn right(table: &mut Table, columns: &[usize]) {
-    for column in columns {
-        if let Some(column) = table.column_mut(*column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-}
-
-/// A number, aligned to the right.
-pub(crate) fn number(value: impl ToString) -> Cell {
-    Cell::new(value).set_alignment(CellAlignment::Right)
 }
 
 /// A time in seconds, to the microsecond.

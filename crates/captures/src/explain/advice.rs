@@ -7,6 +7,7 @@
 use crate::whatif::{Answer, Candidates, Changes, Request, Sample, benefit};
 use crate::wording::{count, grouped, millis, percent};
 use recoup_recovery::profile::{BASES, Mechanism};
+use serde::Serialize;
 
 /// Connections that are run again. Of more, a random sample is.
 pub const MOST_CONNECTIONS: usize = 150;
@@ -21,7 +22,7 @@ const DRAWS: u32 = 5;
 const MOST_NAMED: usize = 3;
 
 /// The mechanisms that would have helped.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// Which connections were run again, in a sentence.
     pub basis: String,
@@ -32,13 +33,15 @@ pub struct Advice {
 }
 
 /// A mechanism that would have helped.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceLine {
     /// Its name, as `recoup whatif --try` takes it.
     pub mechanism: String,
     /// How much sooner connections would have ended on average, in ms.
+    #[serde(rename = "mean_gain_ms")]
     pub gain_ms: f64,
     /// The 95 % interval of the gain, in ms.
+    #[serde(rename = "mean_gain_ci95_ms")]
     pub interval_ms: Option<(f64, f64)>,
     /// Its description, benefit and cost.
     pub text: String,

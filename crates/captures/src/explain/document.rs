@@ -1,12 +1,10 @@
 //! Explanations as a JSON document.
 
-use super::advice::Advice;
 use super::facts::{CapturedAt, Facts, lost_by};
 use super::order::Ranked;
 use super::report::Report;
 use crate::analysis::{Analyzed, ms};
 use recoup_recovery::Trigger;
-use recoup_support::stats::Durations;
 use recoup_table::{Layout, Schema};
 use recoup_trace::finding::{
     Cause, Direction, EpisodeCost, LostTime, Retransmission, SenderState, TimeByState, Verdict, WhyUnknown,
@@ -39,7 +37,6 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
             "text": line.text,
         })
     });
-    let worst = &facts.worst;
     json!({
         "capture": analyzed.capture,
         "notes": analyzed.notes(),
@@ -47,7 +44,7 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
         "finding": report.finding,
         "no_trouble": report.no_trouble,
         "ranked": ranked.collect::<Vec<_>>(),
-        "advice": report.advice.as_ref().map(advice),
+        "advice": report.advice,
         "time": report.time,
         "not_known": report.not_known,
         "begun": facts.span.map(|(begun, _)| begun.as_nanos() as f64 / 1e9),
@@ -65,31 +62,9 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
         "connections_that_lost_time": facts.losers,
         "causes": causes.map(|cause| self::cause(facts, cause)).collect::<Vec<_>>(),
         "recovering": recovering(facts),
-        "compared": report.compared.iter().map(|compared| json!({
-            "what": compared.what,
-            "value": compared.value,
-            "usual": compared.usual,
-            "is_unusual": compared.is_unusual,
-        })).collect::<Vec<_>>(),
-        "connections": worst.connections().iter().map(connection).collect::<Vec<_>>(),
-        "connections_left_out": worst.left_out(),
-    })
-}
-
-/// The advice.
-fn advice(advice: &Advice) -> Value {
-    let ranked = advice.ranked.iter().map(|line| {
-        json!({
-            "mechanism": line.mechanism,
-            "mean_gain_ms": line.gain_ms,
-            "mean_gain_ci95_ms": line.interval_ms,
-            "text": line.text,
-        })
-    });
-    json!({
-        "basis": advice.basis,
-        "nothing": advice.nothing,
-        "ranked": ranked.collect::<Vec<_>>(),
+        "compared": report.compared,
+        "connections": facts.worst.connections().iter().map(connection).collect::<Vec<_>>(),
+        "connections_left_out": facts.worst.left_out(),
     })
 }
 
@@ -100,15 +75,11 @@ fn cause(facts: &Facts, cause: Cause) -> Value {
         "times": facts.lost.times(cause),
         "connections": of.connections,
         "lost_ms": ms(facts.lost.of(cause)),
-        "each_ms": quantiles(&of.each),
-        "detection_ms": quantiles(&of.detection),
-        "rtt_ms": quantiles(&of.rtt),
+        "each_ms": of.each.summary(),
+        "detection_ms": of.detection.summary(),
+        "rtt_ms": of.rtt.summary(),
         "retransmissions": of.segments,
     })
-}
-
-fn quantiles(durations: &Durations) -> Value {
-    json!(durations.summary())
 }
 
 /// Time in recovery by the trigger and the verdict of the first retransmission.
@@ -118,17 +89,10 @@ fn recovering(facts: &Facts) -> Vec<Value> {
         let verdicts = Verdict::ALL.iter().map(|verdict| verdict.name());
         verdicts.zip(row).map(move |(verdict, cell)| (trigger, verdict, cell))
     });
-    let filled = cells.filter(|(_, _, cell)| cell.episodes > 0);
-    filled
-        .map(|(trigger, verdict, cell)| {
-            json!({
-                "trigger": trigger,
-                "verdict": verdict,
-                "episodes": cell.episodes,
-                "time_ms": ms(cell.time),
-            })
-        })
-        .collect()
+    let filled = cells.filter(|(.., cell)| cell.episodes > 0).map(|(trigger, verdict, cell)| {
+        json!({ "trigger": trigger, "verdict": verdict, "episodes": cell.episodes, "time_ms": ms(cell.time) })
+    });
+    filled.collect()
 }
 
 fn connection(ranked: &Ranked) -> Value {

@@ -3,8 +3,11 @@
 
 use super::advice::{self, Advice};
 use super::order::{SortBy, Worst};
-use crate::analysis::{Collector, Vantages, View, add_all, nearest_to_senders};
+use crate::analysis::{Collector, Vantages, nearest_to_senders, view};
+use crate::merge_fields;
+use crate::study::Merge;
 use crate::whatif::Candidates;
+use crate::wording::longest_first;
 use recoup_recovery::Trigger;
 use recoup_support::stats::Durations;
 use recoup_trace::analyze::Findings;
@@ -94,33 +97,22 @@ pub struct EpisodeTime {
     pub time: Duration,
 }
 
-/// Where a connection was captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CapturedAt {
-    /// At the end that accepted the connection.
-    Server,
-    /// At the end that opened the connection.
-    Client,
-    /// On the path.
-    Between,
-    /// The capture does not show it.
-    Unknown,
+recoup_units::named! {
+    /// Where a connection was captured.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum CapturedAt {
+        /// At the end that accepted the connection.
+        Server = "server",
+        /// At the end that opened the connection.
+        Client = "client",
+        /// On the path.
+        Between = "between",
+        /// The capture does not show it.
+        Unknown = "unknown",
+    }
 }
 
 impl CapturedAt {
-    /// All places, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Server, Self::Client, Self::Between, Self::Unknown];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Server => "server",
-            Self::Client => "client",
-            Self::Between => "between",
-            Self::Unknown => "unknown",
-        }
-    }
-
     fn of(connection: &Connection) -> Self {
         let main = main_direction(connection);
         match (connection.directions[main].vantage, main) {
@@ -175,10 +167,7 @@ impl Facts {
 
     /// The reasons for unknown time, the longest first.
     pub fn unknown(&self) -> Vec<(WhyUnknown, Duration)> {
-        let reasons = WhyUnknown::ALL.map(|why| (why, self.time.unknown(why)));
-        let mut reasons: Vec<_> = reasons.into_iter().filter(|(_, time)| !time.is_zero()).collect();
-        reasons.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
-        reasons
+        longest_first(WhyUnknown::ALL, |why| self.time.unknown(why))
     }
 
     /// Adds a connection whose verdicts are final.
@@ -186,15 +175,12 @@ impl Facts {
         if let Some(candidates) = &mut self.candidates {
             candidates.add(&connection, rows);
         }
-        if connection.capture_point.count > 1 {
-            let (connection, own) = nearest_to_senders(connection, rows);
-            return self.add_nearest(connection, &own);
-        }
-        self.add_nearest(connection, rows);
+        let (connection, own) = nearest_to_senders(connection, rows);
+        self.add_nearest(connection, &own);
     }
 
     fn add_nearest(&mut self, connection: Connection, rows: &[Retransmission]) {
-        self.widen((connection.begun, connection.ended));
+        self.span.merge(&Some((connection.begun, connection.ended)));
         connection.directions.iter().for_each(|d| self.direction(d));
         rows.iter().for_each(|row| self.retransmission(row));
         let lost = lost_by(&connection);
@@ -217,11 +203,6 @@ impl Facts {
             }
         }
         self.worst.add(connection, rows);
-    }
-
-    fn widen(&mut self, (begun, ended): (Instant, Instant)) {
-        let span = self.span.get_or_insert((begun, ended));
-        *span = (span.0.min(begun), span.1.max(ended));
     }
 
     fn direction(&mut self, direction: &Direction) {
@@ -279,44 +260,13 @@ impl Findings for Facts {
     }
 }
 
-impl View for Facts {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Facts: connections, vantages);
 
 impl Collector for Facts {
     fn merge(&mut self, other: Self) {
-        self.connections += other.connections;
-        if let Some(span) = other.span {
-            self.widen(span);
-        }
-        self.segments += other.segments;
-        self.bytes += other.bytes;
-        add_all(&mut self.captured_at, &other.captured_at);
-        self.vantages.merge(&other.vantages);
-        self.connection_time += other.connection_time;
-        self.time.merge(&other.time);
-        add_all(&mut self.connections_in_state, &other.connections_in_state);
-        self.lost.merge(&other.lost);
-        self.losers += other.losers;
-        for (mine, theirs) in self.causes.iter_mut().zip(other.causes) {
-            mine.merge(&theirs);
-        }
-        let mine = self.recovering.iter_mut().flatten();
-        for (mine, theirs) in mine.zip(other.recovering.iter().flatten()) {
-            mine.episodes += theirs.episodes;
-            mine.time += theirs.time;
-        }
-        self.retransmissions.merge(&other.retransmissions);
-        self.fast_recoveries.0 += other.fast_recoveries.0;
-        self.fast_recoveries.1 += other.fast_recoveries.1;
-        self.rtt.merge(&other.rtt);
-        self.long_rtt.merge(&other.long_rtt);
+        merge_fields!(self, other: connections, span, segments, bytes, captured_at, vantages, connection_time, time);
+        merge_fields!(self, other: connections_in_state, lost, losers, causes, recovering, retransmissions);
+        merge_fields!(self, other: fast_recoveries, rtt, long_rtt);
         self.timeline.merge(other.timeline);
         self.worst.merge(other.worst);
         if let (Some(mine), Some(theirs)) = (&mut self.candidates, other.candidates) {
@@ -333,12 +283,5 @@ impl Collector for Facts {
     }
 }
 
-impl CauseFacts {
-    fn merge(&mut self, other: &Self) {
-        self.connections += other.connections;
-        self.each.merge(&other.each);
-        self.detection.merge(&other.detection);
-        self.rtt.merge(&other.rtt);
-        self.segments += other.segments;
-    }
-}
+merge_fields!(CauseFacts: connections, each, detection, rtt, segments);
+merge_fields!(EpisodeTime: episodes, time);

@@ -1,16 +1,15 @@
 //! One connection explained: where each sender's time went, and each episode that lost time.
 
 use super::facts::lost_by;
-use super::report::{episode, state_title};
+use super::report::{episode, state_share};
 use super::text::{most_lines, wrap};
 use crate::analysis::{Analyzed, OneConnection};
-use crate::wording::{bytes, count, duration, list, percent_of};
+use crate::wording::{bytes, count, duration, list, longest_first, percent_of};
 use recoup_trace::finding::{
     Cause, Closing, Connection, Direction, Opening, Retransmission, SenderState, Vantage, Verdict,
 };
 use std::cmp::Reverse;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 /// Episodes that are listed: those that lost most.
 const LISTED: usize = 20;
@@ -77,16 +76,8 @@ fn side_text(sender: SocketAddr, side: &Direction) -> String {
         return format!("{sender}: not captured.");
     }
     let all = side.time.total();
-    let mut states: Vec<(SenderState, Duration)> = SenderState::ALL.map(|state| (state, side.time.of(state))).into();
-    states.retain(|(_, time)| !time.is_zero());
-    states.sort_by_key(|(_, time)| Reverse(*time));
-    let shares: Vec<String> = states
-        .iter()
-        .map(|(state, time)| {
-            let name = state_title(*state);
-            format!("{name} {} ({})", duration(*time), percent_of(*time, all))
-        })
-        .collect();
+    let states = longest_first(SenderState::ALL, |state| side.time.of(state)).into_iter();
+    let shares: Vec<String> = states.map(|(state, time)| state_share(state, time, all)).collect();
     let captured = match side.vantage {
         Vantage::Sender => "captured at the sender",
         Vantage::Between => "captured on the path",

@@ -15,41 +15,27 @@ const DRAWN_ROWS: usize = 4096;
 /// Retransmissions kept of all connections together, beyond those of the first ones.
 const MOST_ROWS: usize = 1 << 16;
 
-/// The order of connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SortBy {
-    /// Time lost, the longest first.
-    #[default]
-    TimeLost,
-    /// Time lost as a share of the duration, the largest first.
-    ShareLost,
-    /// Duration, the longest first.
-    Duration,
-    /// Payload bytes of both directions, the most first.
-    Bytes,
-    /// Retransmissions of both directions, the most first.
-    Retransmissions,
-    /// The order of first packets.
-    Begin,
+recoup_units::named! {
+    /// The order of connections.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum SortBy {
+        /// Time lost, the longest first.
+        #[default]
+        TimeLost = "time-lost",
+        /// Time lost as a share of the duration, the largest first.
+        ShareLost = "share-lost",
+        /// Duration, the longest first.
+        Duration = "duration",
+        /// Payload bytes of both directions, the most first.
+        Bytes = "bytes",
+        /// Retransmissions of both directions, the most first.
+        Retransmissions = "retransmissions",
+        /// The order of first packets.
+        Begin = "begin",
+    }
 }
 
 impl SortBy {
-    /// All orders.
-    pub const ALL: [Self; 6] =
-        [Self::TimeLost, Self::ShareLost, Self::Duration, Self::Bytes, Self::Retransmissions, Self::Begin];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TimeLost => "time-lost",
-            Self::ShareLost => "share-lost",
-            Self::Duration => "duration",
-            Self::Bytes => "bytes",
-            Self::Retransmissions => "retransmissions",
-            Self::Begin => "begin",
-        }
-    }
-
     /// The first connections by this order, after "the connections".
     pub const fn about(self) -> &'static str {
         match self {

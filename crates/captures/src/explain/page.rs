@@ -3,9 +3,9 @@
 use super::advice::Advice;
 use super::facts::{Facts, lost_by, main_direction};
 use super::order::{Ranked, SortBy};
-use super::report::{Report, cause_title, costly, display_name, most_costly, state_title};
+use super::report::{Report, cause_title, costly, most_costly, state_share, state_title};
 use crate::analysis::Analyzed;
-use crate::wording::{bytes, capitalized, count, duration, percent_of};
+use crate::wording::{bytes, capitalized, capture_name, count, duration};
 use recoup_draw::page::{
     Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Row, Section,
     Series, Table,
@@ -36,7 +36,7 @@ pub fn explanation_page(analyzed: &Analyzed<Facts>, drawn: Vec<Drawn>, order: So
     let connections = worst.iter().zip(drawn);
     let begun = facts.span.map_or(Instant::ZERO, |(begun, _)| begun);
     Page {
-        title: format!("Recoup: {}", display_name(&analyzed.capture)),
+        title: format!("Recoup: {}", capture_name(&analyzed.capture)),
         summary: report.heading.clone(),
         sections: sections(&report),
         advice: report.advice.as_ref().map(advice),
@@ -319,14 +319,8 @@ fn connection(file: &str, ranked: &Ranked, drawn: Drawn) -> Connection {
 /// The data of one end, and where its time went.
 fn side_facts(side: &finding::Direction) -> String {
     let all = side.time.total();
-    let states: Vec<String> = SenderState::ALL
-        .into_iter()
-        .filter(|state| !side.time.of(*state).is_zero())
-        .map(|state| {
-            let time = side.time.of(state);
-            format!("{} {} ({})", state_title(state), duration(time), percent_of(time, all))
-        })
-        .collect();
+    let states = SenderState::ALL.into_iter().filter(|state| !side.time.of(*state).is_zero());
+    let states: Vec<String> = states.map(|state| state_share(state, side.time.of(state), all)).collect();
     format!(
         "sent {} with {}; {}",
         bytes(side.bytes),

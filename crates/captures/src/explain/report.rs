@@ -8,12 +8,12 @@ use super::advice::Advice;
 use super::facts::{CapturedAt, Facts, lost_by};
 use super::order::Ranked;
 use crate::analysis::Analyzed;
-use crate::wording::{bytes, capitalized, count, duration, list, percent_of};
+use crate::wording::{bytes, capitalized, capture_name, count, duration, list, percent_of};
 pub use causes::CauseLine;
 pub(crate) use causes::cause_title;
 pub(super) use causes::{costly, episode, most_costly, occurrences};
 pub use compared::Comparison;
-pub(super) use limits::state_title;
+pub(super) use limits::{state_share, state_title};
 
 /// A capture explained in sentences.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,18 +79,10 @@ impl Report {
 /// The capture's duration, connections, bytes and capture point.
 fn heading(analyzed: &Analyzed<Facts>) -> String {
     let facts = &analyzed.findings;
-    let name = display_name(&analyzed.capture);
+    let name = capture_name(&analyzed.capture);
     let mut parts = vec![duration(facts.duration()), count(facts.connections, "connection"), bytes(facts.bytes)];
     parts.extend(captured_at(facts));
     format!("{name}: {}", parts.join(", "))
-}
-
-/// The name of a capture in sentences.
-pub(super) fn display_name(capture: &str) -> &str {
-    match capture {
-        "-" => "standard input",
-        name => name,
-    }
 }
 
 /// Where most connections were captured.

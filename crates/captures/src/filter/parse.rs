@@ -3,6 +3,7 @@
 use super::tokens::{Shown, UNSUPPORTED, WORDS, Word, decimal, dotted, is_known, is_value, ones, port, range, words};
 use super::{Chain, Filter, Joint, Net, Operand, Side, Term, Test};
 use recoup_support::suggest::did_you_mean;
+use recoup_units::named;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use thiserror::Error;
@@ -28,19 +29,23 @@ struct Qualifiers {
     kind: Kind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
-    Ip,
-    Ip6,
-    Tcp,
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Protocol {
+        Ip = "ip",
+        Ip6 = "ip6",
+        Tcp = "tcp",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Host,
-    Net,
-    Port,
-    PortRange,
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Kind {
+        Host = "host",
+        Net = "net",
+        Port = "port",
+        PortRange = "portrange",
+    }
 }
 
 impl FromStr for Filter {
@@ -184,9 +189,9 @@ impl<'a> Parser<'a> {
     /// A term that begins with a qualifier, and the qualifiers for the next id.
     fn qualified(&mut self) -> Result<(Term, Option<Qualifiers>), FilterError> {
         let first = self.words[self.next];
-        let protocol = self.protocol();
+        let protocol = self.one_of(Protocol::ALL, Protocol::name);
         let side = self.side()?;
-        let kind = self.kind();
+        let kind = self.one_of(Kind::ALL, Kind::name);
         match (protocol, side, kind) {
             (None, None, None) => return Err(self.no_term(first)),
             (Some(protocol), None, None) => return self.lone_protocol(protocol),
@@ -199,15 +204,12 @@ impl<'a> Parser<'a> {
         Ok((self.id(qualifiers)?, Some(qualifiers)))
     }
 
-    fn protocol(&mut self) -> Option<Protocol> {
-        let protocol = match self.peek()?.text {
-            "ip" => Protocol::Ip,
-            "ip6" => Protocol::Ip6,
-            "tcp" => Protocol::Tcp,
-            _ => return None,
-        };
+    /// Takes the next word if it names one of these.
+    fn one_of<T: Copy, const N: usize>(&mut self, all: [T; N], name: fn(T) -> &'static str) -> Option<T> {
+        let word = self.peek()?;
+        let found = all.into_iter().find(|one| name(*one) == word.text)?;
         self.next += 1;
-        Some(protocol)
+        Some(found)
     }
 
     /// A protocol without other qualifiers.
@@ -256,18 +258,6 @@ impl<'a> Parser<'a> {
             None => Err(self.end(other)),
             Some(word) => Err(self.unexpected(word, other)),
         }
-    }
-
-    fn kind(&mut self) -> Option<Kind> {
-        let kind = match self.peek()?.text {
-            "host" => Kind::Host,
-            "net" => Kind::Net,
-            "port" => Kind::Port,
-            "portrange" => Kind::PortRange,
-            _ => return None,
-        };
-        self.next += 1;
-        Some(kind)
     }
 
     /// Checks that a protocol may qualify this kind.
@@ -484,15 +474,6 @@ impl Term {
 }
 
 impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Net => "net",
-            Self::Port => "port",
-            Self::PortRange => "portrange",
-        }
-    }
-
     /// The operand that it expects, for errors.
     fn expected(self) -> &'static str {
         match self {

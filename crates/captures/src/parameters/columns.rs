@@ -3,9 +3,9 @@
 use super::rows::{ChangeRow, EventRow, InstanceValues, ResultRow, SenderIdentity};
 use super::values::instance_text;
 use crate::study::Model;
+use crate::wording::in_ms;
 use recoup_table::Columns;
 use recoup_whatif::parameters::ChangeKind;
-use std::time::Duration;
 
 /// Both models, with the prefix of their columns.
 const MODELS: [(Model, &str, &str); 2] =
@@ -13,10 +13,6 @@ const MODELS: [(Model, &str, &str); 2] =
 
 fn ms(nanos: i128) -> f64 {
     nanos as f64 / 1e6
-}
-
-fn time_ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }
 
 fn instance() -> Columns<InstanceValues> {
@@ -28,7 +24,7 @@ fn instance() -> Columns<InstanceValues> {
         .column("k", "", "k, the factor of RTTVAR in the RTO, if replaced", |i| {
             i.parameters.rttvar_factor.map(|k| k.as_f64())
         })
-        .column("min_rto_ms", "ms", "the minimum RTO, if replaced", |i| i.parameters.min_rto.map(time_ms))
+        .column("min_rto_ms", "ms", "the minimum RTO, if replaced", |i| i.parameters.min_rto.map(in_ms))
         .column("a", "", "a, the weight of a sample in RTTVAR, if replaced", |i| {
             i.parameters.rttvar_weight.map(|a| a.as_f64())
         })
@@ -128,12 +124,12 @@ pub fn changes() -> Columns<ChangeRow> {
         .all_of(identity(), |r: &ChangeRow| Some(&r.identity))
         .all_of(instance(), |r| Some(&r.instance))
         .column("mean_rtt_ms", "ms", "mean of the sender's RTT samples", |r| {
-            (!r.mean_rtt.is_zero()).then(|| time_ms(r.mean_rtt))
+            (!r.mean_rtt.is_zero()).then(|| in_ms(r.mean_rtt))
         })
         .heading("mean RTT")
-        .column("duration_ms", "ms", "from the connection's first packet to its last", |r| time_ms(r.duration))
+        .column("duration_ms", "ms", "from the connection's first packet to its last", |r| in_ms(r.duration))
         .heading("duration")
-        .column("best_case_ms", "ms", "what ideal loss detection would have saved", |r| time_ms(r.best_case))
+        .column("best_case_ms", "ms", "what ideal loss detection would have saved", |r| in_ms(r.best_case))
         .heading("best case");
     let columns = MODELS.into_iter().fold(columns, |columns, (model, prefix, how)| {
         columns

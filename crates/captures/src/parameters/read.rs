@@ -3,7 +3,7 @@
 use super::rows::{SenderIdentity, SenderRow};
 use super::senders::{Candidate, Senders};
 use super::totals::{Measured, ProfileTotals, Totals};
-use crate::analysis::{AnalysisError, Analyzed, Vantages, View};
+use crate::analysis::{AnalysisError, Analyzed, Vantages, View, view};
 use crate::capture::{Again, Capture, Progress};
 use crate::reread::{Sought, read_connections};
 use crate::study::Model;
@@ -100,15 +100,7 @@ fn study_senders(
         count: &count,
         go_on: &go_on,
     };
-    let sought: Vec<Sought<'_>> = found
-        .rows
-        .iter()
-        .map(|candidate| Sought {
-            endpoints: candidate.endpoints,
-            frames: candidate.frames.clone(),
-            point: &candidate.point,
-        })
-        .collect();
+    let sought: Vec<&Sought> = found.rows.iter().map(|candidate| &candidate.sought).collect();
     let mut gathering = Gathering::new(|tasks| plan.batch(tasks, &mut studied, takes));
     if !sought.is_empty() {
         again.read(analyzed, &|_| go_on(), |source, go_on| {
@@ -116,7 +108,7 @@ fn study_senders(
         })?;
     }
     let (given_up, _) = gathering.finish();
-    (0..given_up).for_each(|_| studied.refused.add(TOO_LARGE.0, TOO_LARGE.1));
+    studied.refused.add_all(TOO_LARGE.0, TOO_LARGE.1, given_up);
     studied.finish(all, found.refused.total());
     Ok(studied)
 }
@@ -168,9 +160,9 @@ impl Plan<'_> {
         let candidate = &self.candidates[task.candidate];
         studied.add(candidate, sender);
         let identity = SenderIdentity {
-            connection: candidate.id,
-            capture_point: candidate.point.number,
-            endpoints: candidate.endpoints,
+            connection: candidate.sought.id,
+            capture_point: candidate.sought.point.number,
+            endpoints: candidate.sought.endpoints,
             sender: match candidate.sender {
                 Host::Client => "client",
                 Host::Server => "server",
@@ -227,12 +219,4 @@ impl ParameterStudy {
     }
 }
 
-impl View for ParameterStudy {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(ParameterStudy: connections, vantages);

@@ -1,27 +1,23 @@
 //! Which senders are studied, from the first reading of their capture.
 
-use crate::analysis::{Collector, Vantages, View};
+use crate::analysis::{Collector, Vantages, view};
+use crate::merge_fields;
+use crate::reread::Sought;
 use crate::study::best_case;
 use crate::whatif::{MOST, Reason, Reasons, is_at_sender, is_whole, mixed};
 use recoup_recovery::{Mechanisms, Profile, Trigger};
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    CapturePoint, Connection, Direction, HeldConnections, Identification, Retransmission, Revision, Verdict,
+    Connection, Direction, HeldConnections, Identification, Retransmission, Revision, Verdict,
 };
-use recoup_wire::Endpoints;
 use std::mem::take;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// A sender that may be studied.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    /// The number of its connection in the capture.
-    pub id: u64,
-    pub endpoints: Endpoints,
-    pub frames: RangeInclusive<u64>,
-    pub point: CapturePoint,
+    pub sought: Sought,
     pub sender: Host,
     /// The profile that explains its retransmissions.
     pub profile: Profile,
@@ -103,10 +99,7 @@ impl Senders {
         own.sort_by_key(|row| row.at);
         self.eligible += 1;
         self.rows.push(Candidate {
-            id: connection.id,
-            endpoints: connection.endpoints,
-            frames: connection.frames.clone(),
-            point: connection.capture_point.clone(),
+            sought: Sought::of(connection),
             sender,
             profile,
             best_case: best_case(connection, &connection.directions[way], &own),
@@ -121,9 +114,9 @@ impl Senders {
 
     /// Keeps those of the smallest hashes, so that neither the order nor the number of threads matters.
     fn keep_sample(&mut self) {
-        let key = |row: &Candidate| (row.id, row.point.number, row.sender == Host::Server);
+        let key = |row: &Candidate| (row.sought.id, row.sought.point.number, row.sender == Host::Server);
         if self.rows.len() > MOST {
-            self.rows.sort_unstable_by_key(|row| (mixed(row.id), key(row)));
+            self.rows.sort_unstable_by_key(|row| (mixed(row.sought.id), key(row)));
             self.rows.truncate(MOST);
         }
         self.rows.sort_unstable_by_key(key);
@@ -180,24 +173,13 @@ impl Findings for Senders {
     }
 }
 
-impl View for Senders {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Senders: connections, vantages);
 
 impl Collector for Senders {
     fn merge(&mut self, other: Self) {
         self.rows.extend(other.rows);
-        self.count += other.count;
+        merge_fields!(self, other: count, connections, eligible, vantages);
         self.refused.merge(other.refused);
-        self.connections += other.connections;
-        self.eligible += other.eligible;
-        self.vantages.merge(&other.vantages);
         self.held.merge(other.held);
         self.keep_sample();
     }
@@ -212,8 +194,9 @@ impl Collector for Senders {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recoup_trace::finding::{Closing, Explanation, Opening, Tally, Triggers, Vantage};
+    use recoup_trace::finding::{CapturePoint, Closing, Explanation, Opening, Tally, Triggers, Vantage};
     use recoup_units::Instant;
+    use recoup_wire::Endpoints;
 
     fn explained(names: &[&str]) -> Identification {
         let named = names.iter().map(|name| Explanation { profile: (*name).into(), explained: 1, of: 1 });

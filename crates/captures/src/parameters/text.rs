@@ -5,7 +5,7 @@ use super::totals::{InstanceTotals, Totals};
 use super::values::{instance_text, value_text};
 use crate::analysis::Analyzed;
 use crate::study::Model;
-use crate::wording::{count, grouped, list, millis, percent};
+use crate::wording::{capture_name, count, grouped, list, millis, percent, unreached};
 use recoup_table::table_of_texts;
 use recoup_whatif::parameters::{ChangeKind, Parameter};
 
@@ -21,10 +21,7 @@ const MADE: [ChangeKind; 2] = [ChangeKind::SpuriousTimeoutMade, ChangeKind::Spur
 /// A study: the finding in a sentence, a table of values, and what was left out.
 pub fn study_text(analyzed: &Analyzed<ParameterStudy>) -> String {
     let study = &analyzed.findings;
-    let capture = match &*analyzed.capture {
-        "-" => "standard input",
-        name => name,
-    };
+    let capture = capture_name(&analyzed.capture);
     let mut parts = vec![format!("{capture}: {}", scope(study)), finding(study)];
     if study.all.senders > 0 {
         parts.extend(value_table(study));
@@ -89,8 +86,7 @@ fn best_value_text(study: &ParameterStudy) -> String {
         return format!("{values} {verb} connections on average.");
     };
     let name = instance_text(&study.instances.all()[best]);
-    let rtts = all.mean_rtts(all.instances[best].saved_rtts[study.model as usize]);
-    let rtts = rtts.map_or(String::new(), |rtts| format!(" ({})", in_rtts(rtts)));
+    let rtts = in_rtts(all.mean_rtts(all.instances[best].saved_rtts[study.model as usize]));
     let of_all = percent(saved, duration);
     let most = match singles {
         1 => format!("{name} saves time"),
@@ -104,16 +100,16 @@ fn best_value_text(study: &ParameterStudy) -> String {
     )
 }
 
-fn in_rtts(rtts: f64) -> String {
-    format!("{} RTTs", signed(rtts, 2))
+/// In parentheses after a time, if it is known.
+fn in_rtts(rtts: Option<f64>) -> String {
+    rtts.map_or(String::new(), |rtts| format!(" ({} RTTs)", signed(rtts, 2)))
 }
 
 /// The time that ideal loss detection would have saved, and why an instance can save more.
 fn ideal(study: &ParameterStudy) -> String {
     let all = &study.all;
     let ms = all.mean_best_case_ms().unwrap_or_default();
-    let rtts = all.mean_rtts(all.best_case_rtts);
-    let rtts = rtts.map_or(String::new(), |rtts| format!(" ({})", in_rtts(rtts)));
+    let rtts = in_rtts(all.mean_rtts(all.best_case_rtts));
     let text = format!("Ideal loss detection would have saved {}{rtts}.", millis(ms));
     let saved = |i: usize| all.mean_ms(all.instances[i].saved(study.model));
     let best = [study.best_value(all), study.best_combination(all)];
@@ -213,8 +209,7 @@ fn best_combination(study: &ParameterStudy) -> Option<String> {
     };
     let sums = &all.instances[best];
     let ms = all.mean_ms(sums.saved(study.model)).unwrap_or_default();
-    let rtts = all.mean_rtts(sums.saved_rtts[study.model as usize]);
-    let rtts = rtts.map_or(String::new(), |rtts| format!(" ({})", in_rtts(rtts)));
+    let rtts = in_rtts(all.mean_rtts(sums.saved_rtts[study.model as usize]));
     Some(format!(
         "Best of {}: {}.\nIt saves {} on average{rtts}.",
         count(combinations as u64, "combination"),
@@ -284,14 +279,7 @@ fn not_studied(study: &ParameterStudy) -> Vec<String> {
         }
         parts.push(text);
     }
-    if study.interrupted > 0 {
-        let senders = count(study.interrupted, "sender");
-        parts.push(format!("Interrupted: {senders} not reached."));
-    }
-    if study.left_out > 0 {
-        let senders = count(study.left_out, "sender");
-        parts.push(format!("{senders} left out of the sample."));
-    }
+    parts.extend(unreached(study.interrupted, study.left_out, "sender"));
     parts
 }
 

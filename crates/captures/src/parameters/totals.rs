@@ -15,7 +15,7 @@ pub struct ProfileTotals {
 }
 
 /// Sums over senders.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// Senders.
     pub senders: u64,
@@ -65,16 +65,9 @@ impl Totals {
     /// Nothing yet.
     pub(super) fn new(instances: &Instances) -> Self {
         Self {
-            senders: 0,
-            without_rtt: 0,
-            timeouts: 0,
-            fast_retransmits: 0,
-            unmeasured: 0,
-            best_case: Duration::ZERO,
-            duration: Duration::ZERO,
-            best_case_rtts: 0.0,
             instances: vec![InstanceTotals::default(); instances.all().len()],
             bins: vec![Bins::default(); instances.singles().len()],
+            ..Self::default()
         }
     }
 

@@ -5,7 +5,7 @@
 //! packed by Snappy, and numbers that go up, or are near the one before, as differences.
 
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical};
-use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -14,87 +14,108 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use recoup_trace::read::{CapturedPacket, Packet};
 use recoup_units::Instant;
-use recoup_wire::{Endpoints, Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
+use recoup_wire::{Flags, SackBlocks, SeqNumber, Timestamps};
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Packets in a row group: as many are in memory at once.
 const GROUP: usize = 1 << 14;
 
-/// The type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+/// A field of packets in a column of its own: how it is taken from a packet and put into one.
+enum Field {
     /// A number of 64 bits.
-    Wide,
+    Wide(fn(&CapturedPacket) -> u64, fn(&mut CapturedPacket, u64)),
     /// Nanoseconds since 1970.
-    Time,
+    Time(fn(&CapturedPacket) -> u64, fn(&mut CapturedPacket, u64)),
     /// A number of at most 32 bits without a sign.
-    Number,
-    Text,
-    Flag,
-    Binary,
+    Number(fn(&CapturedPacket) -> u32, fn(&mut CapturedPacket, u32)),
+    OptionalNumber(fn(&CapturedPacket) -> Option<u32>, fn(&mut CapturedPacket, u32)),
+    Flag(fn(&CapturedPacket) -> bool, fn(&mut CapturedPacket, bool)),
+    OptionalFlag(fn(&CapturedPacket) -> Option<bool>, fn(&mut CapturedPacket, bool)),
+    /// An address as text.
+    Address(fn(&CapturedPacket) -> IpAddr, fn(&mut CapturedPacket, IpAddr)),
+    /// The SACK blocks.
+    Blocks,
 }
 
-/// Name, type, and whether the column may lack a value.
-const COLUMNS: [(&str, Kind, bool); 25] = [
-    ("frame", Kind::Wide, false),
-    ("time", Kind::Time, false),
-    ("src", Kind::Text, false),
-    ("src_port", Kind::Number, false),
-    ("dst", Kind::Text, false),
-    ("dst_port", Kind::Number, false),
-    ("seq", Kind::Number, false),
-    ("ack", Kind::Number, false),
-    ("flags", Kind::Number, false),
-    ("window", Kind::Number, false),
-    ("payload_len", Kind::Number, false),
-    ("timestamp", Kind::Number, true),
-    ("timestamp_echo", Kind::Number, true),
-    ("sack", Kind::Binary, true),
-    ("mss", Kind::Number, true),
-    ("window_scale", Kind::Number, true),
-    ("sack_permitted", Kind::Flag, false),
-    ("ip_id", Kind::Number, true),
-    ("hop_limit", Kind::Number, false),
-    ("options_complete", Kind::Flag, false),
-    ("overlong", Kind::Flag, false),
-    ("outgoing", Kind::Flag, true),
-    ("interface", Kind::Number, false),
-    ("link", Kind::Number, false),
-    ("path_mtu", Kind::Number, true),
+use Field::{Address, Blocks, Flag, Number, OptionalFlag, OptionalNumber, Time, Wide};
+
+/// Names and fields.
+const COLUMNS: [(&str, Field); 25] = [
+    ("frame", Wide(|p| p.frame, |p, n| p.frame = n)),
+    ("time", Time(|p| p.at.as_nanos(), |p, n| p.at = Instant::from_nanos(n))),
+    ("src", Address(|p| p.endpoints.src.ip(), |p, ip| p.endpoints.src.set_ip(ip))),
+    ("src_port", Number(|p| p.endpoints.src.port().into(), |p, n| p.endpoints.src.set_port(n as u16))),
+    ("dst", Address(|p| p.endpoints.dst.ip(), |p, ip| p.endpoints.dst.set_ip(ip))),
+    ("dst_port", Number(|p| p.endpoints.dst.port().into(), |p, n| p.endpoints.dst.set_port(n as u16))),
+    ("seq", Number(|p| p.segment.seq.0, |p, n| p.segment.seq = SeqNumber(n))),
+    ("ack", Number(|p| p.segment.ack.0, |p, n| p.segment.ack = SeqNumber(n))),
+    ("flags", Number(|p| p.segment.flags.bits().into(), |p, n| p.segment.flags = Flags::from_bits(n as u8))),
+    ("window", Number(|p| p.segment.window.into(), |p, n| p.segment.window = n as u16)),
+    ("payload_len", Number(|p| p.segment.payload_len, |p, n| p.segment.payload_len = n)),
+    (
+        "timestamp",
+        OptionalNumber(
+            |p| Some(p.segment.options.timestamps?.value),
+            |p, value| p.segment.options.timestamps = Some(Timestamps { value, echo: 0 }),
+        ),
+    ),
+    (
+        "timestamp_echo",
+        OptionalNumber(
+            |p| Some(p.segment.options.timestamps?.echo),
+            |p, echo| p.segment.options.timestamps.iter_mut().for_each(|both| both.echo = echo),
+        ),
+    ),
+    ("sack", Blocks),
+    ("mss", OptionalNumber(|p| Some(p.segment.options.mss?.into()), |p, n| p.segment.options.mss = Some(n as u16))),
+    (
+        "window_scale",
+        OptionalNumber(
+            |p| Some(p.segment.options.window_scale?.into()),
+            |p, n| p.segment.options.window_scale = Some(n as u8),
+        ),
+    ),
+    ("sack_permitted", Flag(|p| p.segment.options.sack_permitted, |p, is| p.segment.options.sack_permitted = is)),
+    ("ip_id", OptionalNumber(|p| Some(p.ip_id?.into()), |p, n| p.ip_id = Some(n as u16))),
+    ("hop_limit", Number(|p| p.hop_limit.into(), |p, n| p.hop_limit = n as u8)),
+    ("options_complete", Flag(|p| p.options_complete, |p, is| p.options_complete = is)),
+    ("overlong", Flag(|p| p.overlong, |p, is| p.overlong = is)),
+    ("outgoing", OptionalFlag(|p| p.outgoing, |p, is| p.outgoing = Some(is))),
+    ("interface", Number(|p| p.interface, |p, n| p.interface = n)),
+    ("link", Number(|p| p.link, |p, n| p.link = n)),
+    ("path_mtu", OptionalNumber(|p| Some(p.path_mtu?.into()), |p, n| p.path_mtu = Some(n as u16))),
 ];
 
+impl Field {
+    const fn is_optional(&self) -> bool {
+        matches!(self, OptionalNumber(..) | OptionalFlag(..) | Blocks)
+    }
+
+    fn types(&self) -> (Physical, Option<LogicalType>) {
+        match self {
+            Wide(..) => (Physical::INT64, None),
+            Time(..) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
+            Number(..) | OptionalNumber(..) => (Physical::INT32, Some(LogicalType::integer(32, false))),
+            Flag(..) | OptionalFlag(..) => (Physical::BOOLEAN, None),
+            Address(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Blocks => (Physical::BYTE_ARRAY, None),
+        }
+    }
+}
+
 fn schema() -> Result<Arc<Type>, ParquetError> {
-    let fields = COLUMNS
-        .iter()
-        .map(|&(name, kind, optional)| {
-            let (physical, logical) = match kind {
-                Kind::Wide => (Physical::INT64, None),
-                Kind::Time => {
-                    let nanoseconds = LogicalType::timestamp(true, TimeUnit::NANOS);
-                    (Physical::INT64, Some(nanoseconds))
-                }
-                Kind::Number => (Physical::INT32, Some(LogicalType::integer(32, false))),
-                Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-                Kind::Flag => (Physical::BOOLEAN, None),
-                Kind::Binary => (Physical::BYTE_ARRAY, None),
-            };
-            let repetition = match optional {
-                true => Repetition::OPTIONAL,
-                false => Repetition::REQUIRED,
-            };
-            Type::primitive_type_builder(name, physical)
-                .with_repetition(repetition)
-                .with_logical_type(logical)
-                .build()
-                .map(Arc::new)
-        })
-        .collect::<Result<_, _>>()?;
-    let schema = Type::group_type_builder("packets").with_fields(fields);
-    schema.build().map(Arc::new)
+    let fields = COLUMNS.iter().map(|(name, field)| {
+        let (physical, logical) = field.types();
+        let repetition = if field.is_optional() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let column = Type::primitive_type_builder(name, physical);
+        column.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
+    });
+    let fields = fields.collect::<Result<_, _>>()?;
+    Type::group_type_builder("packets").with_fields(fields).build().map(Arc::new)
 }
 
 fn properties() -> WriterProperties {
@@ -137,7 +158,9 @@ impl<W: Write + Send> PacketWriter<W> {
             return Ok(());
         }
         let mut group = self.file.next_row_group().map_err(other)?;
-        write_columns(&self.packets, &mut group).map_err(other)?;
+        for (_, field) in &COLUMNS {
+            field.write(&self.packets, &mut group).map_err(other)?;
+        }
         group.close().map_err(other)?;
         self.packets.clear();
         Ok(())
@@ -150,114 +173,120 @@ impl<W: Write + Send> PacketWriter<W> {
     }
 }
 
-fn write_columns<W: Write + Send>(
-    packets: &[CapturedPacket],
-    group: &mut SerializedRowGroupWriter<'_, W>,
+impl Field {
+    fn write<W: Write + Send>(
+        &self,
+        packets: &[CapturedPacket],
+        group: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> Result<(), ParquetError> {
+        let packets = packets.iter();
+        match *self {
+            Wide(of, _) | Time(of, _) => write::<Int64Type>(packets.map(|p| Some(of(p) as i64)), false, group),
+            Number(of, _) => write::<Int32Type>(packets.map(|p| Some(of(p) as i32)), false, group),
+            OptionalNumber(of, _) => write::<Int32Type>(packets.map(|p| Some(of(p)? as i32)), true, group),
+            Flag(of, _) => write::<BoolType>(packets.map(|p| Some(of(p))), false, group),
+            OptionalFlag(of, _) => write::<BoolType>(packets.map(of), true, group),
+            Address(of, _) => {
+                let mut text = recent(|ip: &IpAddr| Ok(ByteArray::from(ip.to_string().into_bytes())));
+                write::<ByteArrayType>(packets.map(|p| text(of(p)).ok()), false, group)
+            }
+            Blocks => {
+                let bytes = |packet: &CapturedPacket| {
+                    let ends = packet.segment.options.sack.iter().flatten();
+                    let bytes: Vec<u8> = ends.flat_map(|end| end.0.to_be_bytes()).collect();
+                    (!bytes.is_empty()).then(|| bytes.into())
+                };
+                write::<ByteArrayType>(packets.map(bytes), true, group)
+            }
+        }
+    }
+
+    fn read(
+        &self,
+        packets: &mut [CapturedPacket],
+        column: usize,
+        group: &dyn RowGroupReader,
+    ) -> Result<(), ParquetError> {
+        let column = group.get_column_reader(column)?;
+        match *self {
+            Wide(_, put) | Time(_, put) => read::<Int64Type>(packets, false, column, always(|p, n| put(p, n as u64))),
+            Number(_, put) => read::<Int32Type>(packets, false, column, always(|p, n| put(p, n as u32))),
+            OptionalNumber(_, put) => read::<Int32Type>(packets, true, column, always(|p, n| put(p, n as u32))),
+            Flag(_, put) => read::<BoolType>(packets, false, column, always(put)),
+            OptionalFlag(_, put) => read::<BoolType>(packets, true, column, always(put)),
+            Address(_, put) => {
+                let mut address = recent(|text: &ByteArray| {
+                    let ip = text.as_utf8().ok().and_then(|text| text.parse::<IpAddr>().ok());
+                    ip.ok_or_else(|| ParquetError::General("an address is wrong".into()))
+                });
+                read::<ByteArrayType>(packets, false, column, |p, text| {
+                    put(p, address(text)?);
+                    Ok(())
+                })
+            }
+            Blocks => {
+                read::<ByteArrayType>(packets, true, column, always(|p, bytes| p.segment.options.sack = sack(&bytes)))
+            }
+        }
+    }
+}
+
+/// Converts values and remembers the latest results, because neighbouring packets have the same addresses.
+fn recent<K: PartialEq, V: Clone>(
+    convert: impl Fn(&K) -> Result<V, ParquetError>,
+) -> impl FnMut(K) -> Result<V, ParquetError> {
+    let mut latest: Vec<(K, V)> = Vec::new();
+    move |key| {
+        if let Some((_, value)) = latest.iter().find(|(known, _)| *known == key) {
+            return Ok(value.clone());
+        }
+        let value = convert(&key)?;
+        latest.truncate(7);
+        latest.insert(0, (key, value.clone()));
+        Ok(value)
+    }
+}
+
+fn write<T: DataType>(
+    cells: impl Iterator<Item = Option<T::T>>,
+    is_optional: bool,
+    group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
 ) -> Result<(), ParquetError> {
-    let mut out = ColumnsOut { packets, group };
-    out.wide(|p| p.frame)?;
-    out.wide(|p| p.at.as_nanos())?;
-    out.text(|p| p.endpoints.src.ip())?;
-    out.number(|p| p.endpoints.src.port().into())?;
-    out.text(|p| p.endpoints.dst.ip())?;
-    out.number(|p| p.endpoints.dst.port().into())?;
-    out.number(|p| p.segment.seq.0)?;
-    out.number(|p| p.segment.ack.0)?;
-    out.number(|p| p.segment.flags.bits().into())?;
-    out.number(|p| p.segment.window.into())?;
-    out.number(|p| p.segment.payload_len)?;
-    out.optional(|p| p.segment.options.timestamps.map(|t| t.value))?;
-    out.optional(|p| p.segment.options.timestamps.map(|t| t.echo))?;
-    out.sack()?;
-    out.optional(|p| p.segment.options.mss.map(u32::from))?;
-    out.optional(|p| p.segment.options.window_scale.map(u32::from))?;
-    out.flag(|p| p.segment.options.sack_permitted)?;
-    out.optional(|p| p.ip_id.map(u32::from))?;
-    out.number(|p| p.hop_limit.into())?;
-    out.flag(|p| p.options_complete)?;
-    out.flag(|p| p.overlong)?;
-    out.optional_flag(|p| p.outgoing)?;
-    out.number(|p| p.interface)?;
-    out.number(|p| p.link)?;
-    out.optional(|p| p.path_mtu.map(u32::from))
+    let cells: Vec<Option<T::T>> = cells.collect();
+    let levels: Vec<i16> = cells.iter().map(|cell| cell.is_some().into()).collect();
+    let values: Vec<T::T> = cells.into_iter().flatten().collect();
+    let column = group.next_column()?;
+    let mut column = column.ok_or_else(|| ParquetError::General("too many columns".into()))?;
+    column.typed::<T>().write_batch(&values, is_optional.then_some(&*levels), None)?;
+    column.close()
 }
 
-/// Writes one column after another.
-struct ColumnsOut<'a, 'g, W: Write + Send> {
-    packets: &'a [CapturedPacket],
-    group: &'a mut SerializedRowGroupWriter<'g, W>,
+/// A change that cannot fail.
+fn always<T>(put: impl Fn(&mut CapturedPacket, T)) -> impl FnMut(&mut CapturedPacket, T) -> Result<(), ParquetError> {
+    move |packet, value| {
+        put(packet, value);
+        Ok(())
+    }
 }
 
-impl<W: Write + Send> ColumnsOut<'_, '_, W> {
-    fn write<T: DataType>(&mut self, values: &[T::T], levels: Option<&[i16]>) -> Result<(), ParquetError> {
-        let column = self.group.next_column()?;
-        let mut column = column.ok_or_else(|| ParquetError::General("too many columns".into()))?;
-        column.typed::<T>().write_batch(values, levels, None)?;
-        column.close()
+/// Puts the values of a column into packets.
+fn read<T: DataType>(
+    packets: &mut [CapturedPacket],
+    is_optional: bool,
+    column: ColumnReader,
+    mut put: impl FnMut(&mut CapturedPacket, T::T) -> Result<(), ParquetError>,
+) -> Result<(), ParquetError> {
+    let mut column: ColumnReaderImpl<T> = get_typed_column_reader(column);
+    let (mut values, mut levels) = (Vec::with_capacity(packets.len()), Vec::new());
+    column.read_records(packets.len(), is_optional.then_some(&mut levels), None, &mut values)?;
+    if !is_optional {
+        levels = vec![1; values.len()];
     }
-
-    /// 1 where there is a value, 0 where there is none.
-    fn write_some<T: DataType>(&mut self, of: impl Fn(&CapturedPacket) -> Option<T::T>) -> Result<(), ParquetError> {
-        let cells = || self.packets.iter().map(&of);
-        let levels: Vec<i16> = cells().map(|cell| i16::from(cell.is_some())).collect();
-        let values: Vec<T::T> = cells().flatten().collect();
-        self.write::<T>(&values, Some(&levels))
+    if levels.len() != packets.len() {
+        return Err(ParquetError::General("rows are missing".into()));
     }
-
-    fn write_all<T: DataType>(&mut self, of: impl Fn(&CapturedPacket) -> T::T) -> Result<(), ParquetError> {
-        let values: Vec<T::T> = self.packets.iter().map(of).collect();
-        self.write::<T>(&values, None)
-    }
-
-    /// Parquet's numbers have a sign, which means nothing here.
-    fn wide(&mut self, of: impl Fn(&CapturedPacket) -> u64) -> Result<(), ParquetError> {
-        self.write_all::<Int64Type>(|packet| of(packet) as i64)
-    }
-
-    fn number(&mut self, of: impl Fn(&CapturedPacket) -> u32) -> Result<(), ParquetError> {
-        self.write_all::<Int32Type>(|packet| of(packet) as i32)
-    }
-
-    fn optional(&mut self, of: impl Fn(&CapturedPacket) -> Option<u32>) -> Result<(), ParquetError> {
-        self.write_some::<Int32Type>(|packet| of(packet).map(|number| number as i32))
-    }
-
-    fn flag(&mut self, of: impl Fn(&CapturedPacket) -> bool) -> Result<(), ParquetError> {
-        self.write_all::<BoolType>(of)
-    }
-
-    fn optional_flag(&mut self, of: impl Fn(&CapturedPacket) -> Option<bool>) -> Result<(), ParquetError> {
-        self.write_some::<BoolType>(of)
-    }
-
-    fn text(&mut self, of: impl Fn(&CapturedPacket) -> IpAddr) -> Result<(), ParquetError> {
-        // Packets of one connection often follow each other.
-        let mut latest: Vec<(IpAddr, ByteArray)> = Vec::new();
-        let values: Vec<ByteArray> = self
-            .packets
-            .iter()
-            .map(|packet| {
-                let ip = of(packet);
-                if let Some((_, text)) = latest.iter().find(|(known, _)| *known == ip) {
-                    return text.clone();
-                }
-                let text = ByteArray::from(ip.to_string().into_bytes());
-                latest.truncate(7);
-                latest.insert(0, (ip, text.clone()));
-                text
-            })
-            .collect();
-        self.write::<ByteArrayType>(&values, None)
-    }
-
-    fn sack(&mut self) -> Result<(), ParquetError> {
-        self.write_some::<ByteArrayType>(|packet| {
-            let blocks = &packet.segment.options.sack;
-            let ends = blocks.iter().flatten();
-            let bytes: Vec<u8> = ends.flat_map(|end| end.0.to_be_bytes()).collect();
-            (!bytes.is_empty()).then(|| bytes.into())
-        })
-    }
+    let present = packets.iter_mut().zip(levels).filter(|(_, level)| *level == 1);
+    present.zip(values).try_for_each(|((packet, _), value)| put(packet, value))
 }
 
 /// Reads packets in the order in which they were written.
@@ -304,59 +333,11 @@ impl PacketReader {
 
 fn read_group(group: &dyn RowGroupReader) -> Result<Vec<Packet>, ParquetError> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
-    let mut columns = ColumnsIn { group, rows, column: 0 };
-    let frames = columns.all::<Int64Type>()?;
-    let times = columns.all::<Int64Type>()?;
-    let sources = columns.addresses()?;
-    let source_ports = columns.all::<Int32Type>()?;
-    let destinations = columns.addresses()?;
-    let destination_ports = columns.all::<Int32Type>()?;
-    let numbers = [(); 5].map(|()| columns.all::<Int32Type>());
-    let [seqs, acks, flags, windows, lengths] = numbers;
-    let (seqs, acks, flags, windows, lengths) = (seqs?, acks?, flags?, windows?, lengths?);
-    let (values, echoes) = (columns.some::<Int32Type>()?, columns.some::<Int32Type>()?);
-    let sacks = columns.some::<ByteArrayType>()?;
-    let (mss, scales) = (columns.some::<Int32Type>()?, columns.some::<Int32Type>()?);
-    let permitted = columns.all::<BoolType>()?;
-    let ids = columns.some::<Int32Type>()?;
-    let hop_limits = columns.all::<Int32Type>()?;
-    let (complete, overlong) = (columns.all::<BoolType>()?, columns.all::<BoolType>()?);
-    let outgoing = columns.some::<BoolType>()?;
-    let (interfaces, links) = (columns.all::<Int32Type>()?, columns.all::<Int32Type>()?);
-    let path_mtus = columns.some::<Int32Type>()?;
-    let packet = |i: usize| CapturedPacket {
-        frame: frames[i] as u64,
-        at: Instant::from_nanos(times[i] as u64),
-        endpoints: Endpoints {
-            src: SocketAddr::new(sources[i], source_ports[i] as u16),
-            dst: SocketAddr::new(destinations[i], destination_ports[i] as u16),
-        },
-        segment: Segment {
-            seq: SeqNumber(seqs[i] as u32),
-            ack: SeqNumber(acks[i] as u32),
-            flags: Flags::from_bits(flags[i] as u8),
-            window: windows[i] as u16,
-            payload_len: lengths[i] as u32,
-            options: Options {
-                timestamps: values[i]
-                    .zip(echoes[i])
-                    .map(|(value, echo)| Timestamps { value: value as u32, echo: echo as u32 }),
-                sack: sacks[i].as_ref().map(sack).unwrap_or(SackBlocks::NONE),
-                mss: mss[i].map(|mss| mss as u16),
-                window_scale: scales[i].map(|scale| scale as u8),
-                sack_permitted: permitted[i],
-            },
-        },
-        ip_id: ids[i].map(|id| id as u16),
-        hop_limit: hop_limits[i] as u8,
-        options_complete: complete[i],
-        overlong: overlong[i],
-        outgoing: outgoing[i],
-        interface: interfaces[i] as u32,
-        link: links[i] as u32,
-        path_mtu: path_mtus[i].map(|mtu| mtu as u16),
-    };
-    Ok((0..rows).map(|i| Packet::from(&packet(i))).collect())
+    let mut packets = vec![CapturedPacket::from(&Packet::default()); rows];
+    for (column, (_, field)) in COLUMNS.iter().enumerate() {
+        field.read(&mut packets, column, group)?;
+    }
+    Ok(packets.iter().map(Packet::from).collect())
 }
 
 fn sack(bytes: &ByteArray) -> SackBlocks {
@@ -366,63 +347,6 @@ fn sack(bytes: &ByteArray) -> SackBlocks {
         .map(|end| SeqNumber(end.iter().fold(0, |all, &byte| all << 8 | u32::from(byte))))
         .collect();
     ends.chunks_exact(2).map(|block| [block[0], block[1]]).collect()
-}
-
-/// Reads one column after another.
-struct ColumnsIn<'a> {
-    group: &'a dyn RowGroupReader,
-    rows: usize,
-    column: usize,
-}
-
-impl ColumnsIn<'_> {
-    fn next<T: DataType>(&mut self) -> Result<ColumnReaderImpl<T>, ParquetError> {
-        let column = self.group.get_column_reader(self.column)?;
-        self.column += 1;
-        Ok(get_typed_column_reader(column))
-    }
-
-    fn all<T: DataType>(&mut self) -> Result<Vec<T::T>, ParquetError> {
-        let mut column = self.next::<T>()?;
-        let mut values = Vec::with_capacity(self.rows);
-        column.read_records(self.rows, None, None, &mut values)?;
-        self.checked(values)
-    }
-
-    fn some<T: DataType>(&mut self) -> Result<Vec<Option<T::T>>, ParquetError> {
-        let mut column = self.next::<T>()?;
-        let (mut values, mut levels) = (Vec::new(), Vec::new());
-        column.read_records(self.rows, Some(&mut levels), None, &mut values)?;
-        let mut values = values.into_iter();
-        let cells = levels.iter().map(|level| (*level == 1).then(|| values.next()).flatten());
-        self.checked(cells.collect())
-    }
-
-    fn checked<T>(&self, cells: Vec<T>) -> Result<Vec<T>, ParquetError> {
-        match cells.len() == self.rows {
-            true => Ok(cells),
-            false => Err(ParquetError::General("rows are missing".into())),
-        }
-    }
-
-    fn addresses(&mut self) -> Result<Vec<IpAddr>, ParquetError> {
-        let texts = self.all::<ByteArrayType>()?;
-        let mut latest: Vec<(ByteArray, IpAddr)> = Vec::new();
-        let address = |text: ByteArray| {
-            if let Some((_, ip)) = latest.iter().find(|(known, _)| *known == text) {
-                return Ok(*ip);
-            }
-            let ip: IpAddr = text
-                .as_utf8()
-                .ok()
-                .and_then(|text| text.parse().ok())
-                .ok_or_else(|| ParquetError::General("an address is wrong".into()))?;
-            latest.truncate(7);
-            latest.insert(0, (text, ip));
-            Ok(ip)
-        };
-        texts.into_iter().map(address).collect()
-    }
 }
 
 fn other(error: ParquetError) -> io::Error {

@@ -16,7 +16,7 @@ use serde::Serialize;
 pub struct Claim {
     /// The section of the study.
     pub section: &'static str,
-    /// What is counted.
+    /// The quantity, in words.
     pub what: &'static str,
     /// `%` or `RTTs`.
     pub unit: &'static str,

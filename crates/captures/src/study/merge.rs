@@ -1,7 +1,8 @@
 //! Totals that grow by those of another part of a capture, in any order.
 
-use recoup_trace::finding::Tally;
-use recoup_units::Instant;
+use crate::analysis::Vantages;
+use recoup_support::stats::Durations;
+use recoup_trace::finding::{LostTime, Tally, TimeByState};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -17,23 +18,36 @@ impl Merge for u64 {
     }
 }
 
-impl Merge for Tally {
-    fn merge(&mut self, other: &Self) {
-        self.merge(other);
-    }
-}
-
 impl Merge for Duration {
     fn merge(&mut self, other: &Self) {
         *self = self.saturating_add(*other);
     }
 }
 
-/// The first and the last moment.
-impl Merge for Option<(Instant, Instant)> {
+macro_rules! by_own_method {
+    ($($total:ty),+) => {$(
+        impl Merge for $total {
+            fn merge(&mut self, other: &Self) {
+                self.merge(other);
+            }
+        }
+    )+};
+}
+
+by_own_method!(Durations, LostTime, Tally, TimeByState, Vantages);
+
+/// The least and the greatest value.
+impl<T: Ord + Copy> Merge for Option<(T, T)> {
     fn merge(&mut self, other: &Self) {
         let both = self.zip(*other).map(|(mine, theirs)| (mine.0.min(theirs.0), mine.1.max(theirs.1)));
         *self = both.or(*self).or(*other);
+    }
+}
+
+impl<A: Merge, B: Merge> Merge for (A, B) {
+    fn merge(&mut self, other: &Self) {
+        self.0.merge(&other.0);
+        self.1.merge(&other.1);
     }
 }
 
@@ -51,13 +65,16 @@ impl<K: Ord + Clone, T: Merge + Default> Merge for BTreeMap<K, T> {
     }
 }
 
-/// Merges a structure field by field.
+/// Merges a structure field by field, or some fields of one into another.
 #[macro_export]
 macro_rules! merge_fields {
-    ($total:ty: $($field:ident),+) => {
+    ($mine:ident, $theirs:ident: $($field:ident),+ $(,)?) => {
+        $($crate::study::Merge::merge(&mut $mine.$field, &$theirs.$field);)+
+    };
+    ($total:ty: $($field:ident),+ $(,)?) => {
         impl $crate::study::Merge for $total {
             fn merge(&mut self, other: &Self) {
-                $($crate::study::Merge::merge(&mut self.$field, &other.$field);)+
+                $crate::merge_fields!(self, other: $($field),+);
             }
         }
     };

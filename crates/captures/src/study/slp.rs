@@ -74,14 +74,16 @@ use transmissions::First;
 /// The highest position that is counted.
 pub const LAST_POSITION: u32 = 100;
 
-/// The cause of a retransmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// A retransmission timer, or slow start after one.
-    Timeout,
-    /// Anything else.
-    Fast,
+recoup_units::named! {
+    /// The cause of a retransmission.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Class {
+        /// A retransmission timer, or slow start after one.
+        Timeout = "timeout",
+        /// Anything else.
+        Fast = "fast",
+    }
 }
 
 impl Class {
@@ -99,36 +101,17 @@ impl Class {
             _ => Self::Fast,
         }
     }
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Fast => "fast",
-        }
-    }
 }
 
-/// From which end of a connection positions count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Half {
-    /// From the first packet.
-    Front,
-    /// From the last packet.
-    Back,
-}
-
-impl Half {
-    /// Both halves.
-    pub const ALL: [Self; 2] = [Self::Front, Self::Back];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Front => "front",
-            Self::Back => "back",
-        }
+recoup_units::named! {
+    /// From which end of a connection positions count.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Half {
+        /// From the first packet.
+        Front = "front",
+        /// From the last packet.
+        Back = "back",
     }
 }
 

@@ -7,11 +7,11 @@ use super::flights::FlightRecovery;
 use super::published::System;
 use super::saving::Split;
 use super::{ConnectionVolume, Sender, SenderTotals, Study};
+use crate::wording::in_ms;
 use recoup_recovery::{Profile, Trigger};
 use recoup_trace::finding::{Tally, Verdict};
 use recoup_whatif::detections::Detector;
 use serde::Serialize;
-use std::time::Duration;
 
 /// All tables and figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -221,7 +221,7 @@ pub struct SenderReport {
 }
 
 /// `part` in % of `whole`; `None` if `whole` is 0.
-pub(super) fn percent(part: u64, whole: u64) -> Option<f64> {
+pub(crate) fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
@@ -301,7 +301,6 @@ impl Parameters {
     fn of(profile: &Profile) -> Self {
         let mechanisms = profile.mechanisms();
         let rto = mechanisms.rto;
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let settings = mechanisms.describe();
         let setting = |name: &str| {
             let found = settings.iter().find(|setting| setting.name == name);
@@ -309,9 +308,9 @@ impl Parameters {
         };
         Self {
             profile: profile.name().into(),
-            granularity_ms: ms(rto.granularity),
-            initial_rto_ms: ms(rto.initial),
-            min_rto_ms: ms(rto.min.max(rto.min_variance)),
+            granularity_ms: in_ms(rto.granularity),
+            initial_rto_ms: in_ms(rto.initial),
+            min_rto_ms: in_ms(rto.min.max(rto.min_variance)),
             a: rto.rttvar_weight.as_f64(),
             b: rto.srtt_weight.as_f64(),
             m: rto.srtt_factor.as_f64(),

@@ -134,7 +134,7 @@ impl Connection {
         self.last_at = packet.at;
         let segment = &packet.segment;
         let has = |flag| segment.flags.contains(flag);
-        let us = place(from);
+        let us = from as usize;
         if has(Flags::RST) {
             let wait = self.wait_to_close(from, packet.at);
             self.closed.get_or_insert((from, wait));
@@ -165,7 +165,7 @@ impl Connection {
     }
 
     fn syn(&mut self, from: Host, packet: &CapturedPacket) {
-        let us = place(from);
+        let us = from as usize;
         let known = self.ends[us].isn.is_some();
         self.ends[us].repeats_syn |= known;
         if known {
@@ -183,7 +183,7 @@ impl Connection {
     }
 
     fn acknowledgment(&mut self, from: Host, packet: &CapturedPacket) {
-        let other = place(from.peer());
+        let other = from.peer() as usize;
         if self.handshake == Handshake::SynAck && from == Host::Client {
             self.handshake = Handshake::Done;
             if !self.ends[other].repeats_syn {
@@ -205,36 +205,39 @@ impl Connection {
     fn data(&mut self, from: Host, packet: &CapturedPacket) {
         let segment = &packet.segment;
         let at = packet.at;
-        let [us, other] = [from, from.peer()].map(place);
-        let start = self.ends[us].place_of(segment.seq);
+        let established = self.established_at(from);
+        let [client, server] = &mut self.ends;
+        let (us, other) = match from {
+            Host::Client => (client, server),
+            Host::Server => (server, client),
+        };
+        let start = us.place_of(segment.seq);
         let end = start + u64::from(segment.payload_len);
-        let mss = u64::from(self.ends[us].segment_size(&self.ends[other]));
+        let mss = u64::from(us.segment_size(other));
         let segments = u64::from(segment.payload_len).div_ceil(mss.max(1));
         // No window is larger (RFC 7323 §2.3): the sequence number is damaged, or another connection's.
-        if start.saturating_sub(self.ends[us].sent) > 1 << 30 {
+        if start.saturating_sub(us.sent) > 1 << 30 {
             return;
         }
-        let quiet_before = self.ends[us].acked >= self.ends[us].sent;
-        let is_probe = segment.payload_len <= 1 && end <= self.ends[us].sent && quiet_before;
+        let quiet_before = us.acked >= us.sent;
+        let is_probe = segment.payload_len <= 1 && end <= us.sent && quiet_before;
         if is_probe {
             return;
         }
-        self.ends[us].segments += segments;
-        if end <= self.ends[us].sent {
-            self.ends[us].again += segments;
+        us.segments += segments;
+        if end <= us.sent {
+            us.again += segments;
             // An ACK may now be of either transmission (Karn).
-            self.ends[us].timed = None;
+            us.timed = None;
             return;
         }
-        let new = end - self.ends[us].sent;
-        self.ends[us].sent = end;
-        self.ends[us].timed.get_or_insert((at, end));
-        let unseen = self.ends[other].sent > self.ends[other].place_of(segment.ack);
-        let established = self.established_at(from);
-        let pauses = |last_new: Option<Instant>| quiet_before && last_new.is_some_and(|last| at.since(last) > QUIET);
-        let paused = pauses(self.ends[us].last_new);
+        let new = end - us.sent;
+        us.sent = end;
+        us.timed.get_or_insert((at, end));
+        let last_new = us.last_new.replace(at);
+        let paused = quiet_before && last_new.is_some_and(|last| at.since(last) > QUIET);
 
-        let own = &mut self.concurrent[us];
+        let own = &mut self.concurrent[from as usize];
         match own.units.is_empty() || paused {
             true => {
                 let since = own.began.unwrap_or(established);
@@ -243,13 +246,12 @@ impl Connection {
             false => own.add(new),
         }
 
-        let near = self.ends[other].far_rtt.unwrap_or_default();
         let both = &mut self.sequential;
         match both.units.last().map(|unit| unit.from) {
             Some(last) if last != from => {
-                self.is_concurrent |= unseen;
-                let heard = self.ends[other].last_new.unwrap_or(self.established);
-                let wait = at.since(heard).saturating_sub(near);
+                self.is_concurrent |= other.sent > other.place_of(segment.ack);
+                let heard = other.last_new.unwrap_or(self.established);
+                let wait = at.since(heard).saturating_sub(other.far_rtt.unwrap_or_default());
                 both.begin(from, Wait::AfterReceiving(wait), new, at);
             }
             Some(_) if !paused => both.add(new),
@@ -258,7 +260,6 @@ impl Connection {
                 both.begin(from, Wait::AfterSending(at.since(since)), new, at);
             }
         }
-        self.ends[us].last_new = Some(at);
     }
 
     /// When what a host sends would pass, had it sent it as soon as it was established.
@@ -272,13 +273,10 @@ impl Connection {
 
     /// How long a host waited before it closed.
     fn wait_to_close(&self, from: Host, at: Instant) -> Wait {
-        let [us, other] = [from, from.peer()].map(place);
-        let ours = self.ends[us].last_new;
-        let heard = self.ends[other].last_new;
-        match (ours, heard) {
+        let [ours, other] = [from, from.peer()].map(|host| &self.ends[host as usize]);
+        match (ours.last_new, other.last_new) {
             (ours, Some(heard)) if ours.is_none_or(|ours| heard > ours) => {
-                let near = self.ends[other].far_rtt.unwrap_or_default();
-                Wait::AfterReceiving(at.since(heard).saturating_sub(near))
+                Wait::AfterReceiving(at.since(heard).saturating_sub(other.far_rtt.unwrap_or_default()))
             }
             (ours, _) => {
                 let since = ours.unwrap_or_else(|| self.established_at(from));
@@ -376,12 +374,5 @@ impl Units {
         if let Some(last) = self.units.last_mut() {
             last.bytes += bytes;
         }
-    }
-}
-
-const fn place(host: Host) -> usize {
-    match host {
-        Host::Client => 0,
-        Host::Server => 1,
     }
 }

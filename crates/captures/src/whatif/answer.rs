@@ -4,9 +4,10 @@ use super::candidates::{Candidate, Candidates};
 use super::changes::Changes;
 use super::reasons::Reasons;
 use super::reruns::{Done, Plan, Prediction, Rerun};
-use crate::analysis::{Vantages, View};
+use crate::analysis::{Vantages, View, view};
 use recoup_trace::finding::Cause;
 use recoup_wire::Endpoints;
+use std::sync::Arc;
 
 /// Connections that an answer names as those that gain most, or lose most.
 const MOST_NAMED: usize = 3;
@@ -45,7 +46,7 @@ pub struct Answer {
     vantages: Vantages,
     candidates: Vec<Candidate>,
     base_names: Vec<String>,
-    reruns: Vec<Rerun>,
+    reruns: Vec<Arc<Rerun>>,
 }
 
 /// Changes by a mechanism.
@@ -97,30 +98,16 @@ pub struct PredictionRow {
     pub base: String,
     /// The cause that cost it most time.
     pub cause: Option<Cause>,
-    /// Whether the network lost one of its packets.
-    pub is_lossy: bool,
-    /// From its first packet in the capture to the ACK of the last data, in ms.
-    pub recorded_ms: f64,
-    /// How much later its base run ends, in ms.
-    pub error_ms: f64,
-    /// The flow completion time of its base run, in ms.
-    pub base_fct_ms: f64,
-    /// The flow completion time of its base run from establishment, in ms.
-    pub base_fct_established_ms: f64,
-    /// The change, in ms; `None` if it does not complete under the mechanism.
-    pub change_ms: Option<f64>,
-    /// The standard deviation of the draws, in ms; `None` if nothing was drawn.
-    pub deviation_ms: Option<f64>,
-    /// Draws; 0 if the capture held the fate of every packet.
-    pub draws: u32,
-    /// Packets whose fate was drawn.
-    pub packets_drawn: f64,
-    /// IP bytes of both ends beyond those of the base run.
-    pub extra_bytes: f64,
-    /// Retransmissions beyond those of the base run.
-    pub extra_retransmissions: f64,
-    /// Spurious retransmissions beyond those of the base run.
-    pub extra_spurious: f64,
+    pub(super) rerun: Arc<Rerun>,
+    /// `None` if it does not complete under the mechanism.
+    pub(super) prediction: Option<Prediction>,
+}
+
+impl PredictionRow {
+    /// The prediction, or no change.
+    pub(super) fn known(&self) -> Prediction {
+        self.prediction.unwrap_or_default()
+    }
 }
 
 impl Answer {
@@ -153,7 +140,7 @@ impl Answer {
             vantages: *found.vantages(),
             candidates: rows.to_vec(),
             base_names,
-            reruns,
+            reruns: reruns.into_iter().map(Arc::new).collect(),
         }
     }
 
@@ -168,34 +155,23 @@ impl Answer {
     pub fn predictions(&self) -> Vec<PredictionRow> {
         let rows = self.reruns.iter().flat_map(|rerun| {
             let of = rerun.predictions.iter().zip(&self.results);
-            of.map(|(prediction, result)| self.row(rerun, prediction.as_ref(), result))
+            of.map(|(prediction, result)| self.row(rerun, *prediction, result))
         });
         rows.collect()
     }
 
-    fn row(&self, rerun: &Rerun, prediction: Option<&Prediction>, result: &MechanismResult) -> PredictionRow {
+    fn row(&self, rerun: &Arc<Rerun>, prediction: Option<Prediction>, result: &MechanismResult) -> PredictionRow {
         let candidate = &self.candidates[rerun.candidate];
-        let known = prediction.copied().unwrap_or_default();
         PredictionRow {
-            connection: candidate.id,
-            capture_point: candidate.point.number,
-            endpoints: candidate.endpoints,
+            connection: candidate.sought.id,
+            capture_point: candidate.sought.point.number,
+            endpoints: candidate.sought.endpoints,
             sender: candidate.sender.name(),
             mechanism: result.mechanism.clone(),
             base: self.base_names[rerun.base].clone(),
             cause: candidate.cause,
-            is_lossy: rerun.is_lossy,
-            recorded_ms: rerun.recorded_ms,
-            error_ms: rerun.error_ms,
-            base_fct_ms: rerun.base_fct_ms,
-            base_fct_established_ms: rerun.base_fct_established_ms,
-            change_ms: prediction.map(|one| one.change_ms),
-            deviation_ms: (known.draws > 1).then(|| known.variance.sqrt()),
-            draws: known.draws,
-            packets_drawn: known.packets_drawn,
-            extra_bytes: known.extra_bytes,
-            extra_retransmissions: known.extra_retransmissions,
-            extra_spurious: known.extra_spurious,
+            rerun: Arc::clone(rerun),
+            prediction,
         }
     }
 }
@@ -207,7 +183,7 @@ fn result(name: &str, i: usize, reruns: &[Rerun], candidates: &[Candidate], mode
     let lossy: Vec<_> = all.iter().filter(|(rerun, _)| rerun.is_lossy).copied().collect();
     let mut changed: Vec<(u64, f64)> = all
         .iter()
-        .map(|(rerun, one)| (candidates[rerun.candidate].id, one.change_ms))
+        .map(|(rerun, one)| (candidates[rerun.candidate].sought.id, one.change_ms))
         .filter(|(_, change)| *change != 0.0)
         .collect();
     changed.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -242,12 +218,4 @@ fn bases(reruns: &[Rerun], names: &[String]) -> Vec<(String, u64)> {
     counts
 }
 
-impl View for Answer {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Answer: connections, vantages);

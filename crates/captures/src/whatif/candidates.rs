@@ -1,18 +1,17 @@
 //! Which connections are rerun, from the first reading of their capture.
 
 use super::reasons::Reasons;
-use crate::analysis::{Collector, Vantages, View};
+use crate::analysis::{Collector, Vantages, view};
 use crate::explain::main_direction;
+use crate::merge_fields;
+use crate::reread::Sought;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    CapturePoint, Cause, Connection, Direction, HeldConnections, Identification, LostTime, Opening, Retransmission,
-    Revision, Vantage,
+    Cause, Connection, Direction, HeldConnections, Identification, LostTime, Opening, Retransmission, Revision, Vantage,
 };
-use recoup_wire::Endpoints;
 use std::mem::take;
 use std::net::IpAddr;
-use std::ops::RangeInclusive;
 
 /// A capture point counts as near to the sender if the sender answers within this fraction (1/n) of the
 /// median round-trip time. Then a capture point elsewhere on the path misjudges a time by 5 % of a round
@@ -25,11 +24,7 @@ pub(crate) const MOST: usize = 200_000;
 /// A connection that may be rerun.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    /// Its number in the capture.
-    pub id: u64,
-    pub endpoints: Endpoints,
-    pub frames: RangeInclusive<u64>,
-    pub point: CapturePoint,
+    pub sought: Sought,
     /// The end whose loss recovery is replaced.
     pub sender: Host,
     /// The profiles that its retransmissions show, the best first, and the number that each explains.
@@ -44,16 +39,16 @@ impl Candidate {
     /// The address of the sender.
     pub fn sender_address(&self) -> IpAddr {
         match self.sender {
-            Host::Client => self.endpoints.src.ip(),
-            Host::Server => self.endpoints.dst.ip(),
+            Host::Client => self.sought.endpoints.src.ip(),
+            Host::Server => self.sought.endpoints.dst.ip(),
         }
     }
 
     /// The address of the other end.
     pub fn peer_address(&self) -> IpAddr {
         match self.sender {
-            Host::Client => self.endpoints.dst.ip(),
-            Host::Server => self.endpoints.src.ip(),
+            Host::Client => self.sought.endpoints.dst.ip(),
+            Host::Server => self.sought.endpoints.src.ip(),
         }
     }
 }
@@ -121,9 +116,7 @@ impl Candidates {
             return;
         }
         self.rows.push(Candidate {
-            id: connection.id,
-            endpoints: connection.endpoints,
-            frames: connection.frames.clone(),
+            sought: Sought::of(connection),
             sender: match main {
                 0 => Host::Client,
                 _ => Host::Server,
@@ -131,7 +124,6 @@ impl Candidates {
             identified: identified(&direction.profile),
             cause: main_cause(&direction.lost),
             retransmissions: rows.to_vec(),
-            point: connection.capture_point.clone(),
         });
         // Sorting once per doubling costs little per connection.
         if self.rows.len() >= 2 * self.sample.most.max(1) {
@@ -142,10 +134,10 @@ impl Candidates {
     /// Keeps those of the smallest hashes, so that neither the order nor the number of threads matters.
     pub(crate) fn keep_sample(&mut self) {
         if self.rows.len() > self.sample.most {
-            self.rows.sort_unstable_by_key(|row| (mixed(row.id), row.point.number));
+            self.rows.sort_unstable_by_key(|row| (mixed(row.sought.id), row.sought.point.number));
             self.rows.truncate(self.sample.most);
         }
-        self.rows.sort_unstable_by_key(|row| (row.id, row.point.number));
+        self.rows.sort_unstable_by_key(|row| (row.sought.id, row.sought.point.number));
     }
 }
 
@@ -232,23 +224,13 @@ impl Findings for Candidates {
     }
 }
 
-impl View for Candidates {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Candidates: connections, vantages);
 
 impl Collector for Candidates {
     fn merge(&mut self, other: Self) {
         self.rows.extend(other.rows);
+        merge_fields!(self, other: connections, eligible, vantages);
         self.refused.merge(other.refused);
-        self.connections += other.connections;
-        self.eligible += other.eligible;
-        self.vantages.merge(&other.vantages);
         self.held.merge(other.held);
         self.keep_sample();
     }

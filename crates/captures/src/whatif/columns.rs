@@ -108,36 +108,38 @@ pub fn predictions() -> Columns<PredictionRow> {
         .column("mechanism", "", "the profile tried, or the mechanisms added to the base", |p| p.mechanism.clone())
         .column("base", "", "the profile that reproduces the connection", |p| p.base.clone())
         .column("cause", "", "what cost the connection most time, if anything", |p| p.cause.map(|cause| cause.name()))
-        .column("lossy", "", "whether the network lost one of its packets", |p| p.is_lossy);
+        .column("lossy", "", "whether the network lost one of its packets", |p| p.rerun.is_lossy);
     prediction_values(columns)
 }
 
 fn prediction_values(columns: Columns<PredictionRow>) -> Columns<PredictionRow> {
     columns
         .column("recorded_ms", "ms", "from its first packet in the capture to the ACK of the last data", |p| {
-            p.recorded_ms
+            p.rerun.recorded_ms
         })
-        .column("error_ms", "ms", "how much later its base run ends", |p| p.error_ms)
-        .column("base_fct_ms", "ms", "the flow completion time of its base run", |p| p.base_fct_ms)
+        .column("error_ms", "ms", "how much later its base run ends", |p| p.rerun.error_ms)
+        .column("base_fct_ms", "ms", "the flow completion time of its base run", |p| p.rerun.base_fct_ms)
         .column("base_fct_established_ms", "ms", "the flow completion time of its base run from establishment", |p| {
-            p.base_fct_established_ms
+            p.rerun.base_fct_established_ms
         })
         .column(
             "change_ms",
             "ms",
             "the predicted change, negative is faster; unknown if the connection does not complete",
-            |p| p.change_ms,
+            |p| p.prediction.map(|of| of.change_ms),
         )
         .column("deviation_ms", "ms", "standard deviation of the draws; unknown if nothing was drawn", |p| {
-            p.deviation_ms
+            (p.known().draws > 1).then(|| p.known().variance.sqrt())
         })
-        .column("draws", "", "draws; 0 if the capture holds the fate of every packet", |p| p.draws)
-        .column("packets_drawn", "packets", "packets whose fate was drawn, mean of the draws", |p| p.packets_drawn)
-        .column("extra_bytes", "bytes", "IP bytes of both ends beyond those of the base run", |p| p.extra_bytes)
+        .column("draws", "", "draws; 0 if the capture holds the fate of every packet", |p| p.known().draws)
+        .column("packets_drawn", "packets", "packets whose fate was drawn, mean of the draws", |p| {
+            p.known().packets_drawn
+        })
+        .column("extra_bytes", "bytes", "IP bytes of both ends beyond those of the base run", |p| p.known().extra_bytes)
         .column("extra_retransmissions", "segments", "retransmissions beyond those of the base run", |p| {
-            p.extra_retransmissions
+            p.known().extra_retransmissions
         })
         .column("extra_spurious", "segments", "spurious retransmissions beyond those of the base run", |p| {
-            p.extra_spurious
+            p.known().extra_spurious
         })
 }

@@ -43,15 +43,8 @@ pub(crate) struct Gathering<F> {
 }
 
 /// The connections to read again, in the order of the candidates.
-pub(super) fn sought(candidates: &[Candidate]) -> Vec<Sought<'_>> {
-    candidates
-        .iter()
-        .map(|candidate| Sought {
-            endpoints: candidate.endpoints,
-            frames: candidate.frames.clone(),
-            point: &candidate.point,
-        })
-        .collect()
+pub(super) fn sought(candidates: &[Candidate]) -> Vec<&Sought> {
+    candidates.iter().map(|candidate| &candidate.sought).collect()
 }
 
 impl<F: FnMut(Vec<Task>)> Gathering<F> {

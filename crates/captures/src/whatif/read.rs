@@ -111,9 +111,7 @@ impl Done {
     /// Counts the connections that were given up, to bound memory, and those that an interrupt kept from
     /// being read, of `all`.
     fn count_unread(&mut self, given_up: u64, unread: u64, all: u64) {
-        for _ in 0..given_up {
-            self.refused.add(TOO_LARGE.0, TOO_LARGE.1);
-        }
+        self.refused.add_all(TOO_LARGE.0, TOO_LARGE.1, given_up);
         self.interrupted += unread;
         let reached = self.reruns.len() as u64 + self.apart.total() + self.refused.total() + self.interrupted;
         self.interrupted += all.saturating_sub(reached);

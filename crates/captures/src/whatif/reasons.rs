@@ -21,8 +21,14 @@ pub struct ReasonCount {
 impl Reasons {
     /// Counts one. `about` says the reason in words, without a full stop.
     pub fn add(&mut self, name: &'static str, about: impl Into<String>) {
-        let (_, count) = self.0.entry(name).or_insert_with(|| (about.into(), 0));
-        *count += 1;
+        self.add_all(name, about, 1);
+    }
+
+    /// Counts several.
+    pub(crate) fn add_all(&mut self, name: &'static str, about: impl Into<String>, all: u64) {
+        if all > 0 {
+            self.0.entry(name).or_insert_with(|| (about.into(), 0)).1 += all;
+        }
     }
 
     /// Adds what another thread counted.

@@ -11,6 +11,7 @@ use super::gather::Task;
 use super::paths;
 use super::pools::Pools;
 use super::reasons::Reasons;
+use crate::wording::in_ms;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_support::threads::in_parallel_with;
 use recoup_whatif::loss::LossProcess;
@@ -18,7 +19,6 @@ use recoup_whatif::{Mismatch, Outcome, Pacing, Recorded, Reproduced, Rerunner, r
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// How connections are rerun.
 pub(super) struct Plan<'a> {
@@ -38,7 +38,7 @@ pub(super) struct Plan<'a> {
 pub(super) struct Tried<'a>(pub &'a [Alternative]);
 
 /// A connection that was rerun.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rerun {
     /// Its place among the candidates.
     pub candidate: usize,
@@ -208,10 +208,10 @@ impl Plan<'_> {
             base: order[reproduced.profile],
             is_lossy: recorded.has_loss(),
             is_paced_as_captured: reproduced.pacing == Pacing::AsCaptured,
-            recorded_ms: millis(recorded.duration()),
-            error_ms: millis(reproduced.base.duration) - millis(recorded.duration()),
-            base_fct_ms: millis(base_fct),
-            base_fct_established_ms: millis(established),
+            recorded_ms: in_ms(recorded.duration()),
+            error_ms: in_ms(reproduced.base.duration) - in_ms(recorded.duration()),
+            base_fct_ms: in_ms(base_fct),
+            base_fct_established_ms: in_ms(established),
             bytes: reproduced.base.bytes_sent,
             retransmissions: reproduced.base.retransmissions,
             spurious: reproduced.base.spurious,
@@ -252,7 +252,7 @@ impl Plan<'_> {
             };
             let runs: Vec<Outcome> = (0..self.draws)
                 .map(|draw| {
-                    let seed = seed(self.seed, candidate.id, draw);
+                    let seed = seed(self.seed, candidate.sought.id, draw);
                     rerunner.run(recorded, reproduced, &mechanisms, losses, seed)
                 })
                 .collect();
@@ -274,9 +274,9 @@ impl Tried<'_> {
 impl Prediction {
     /// From the runs under a mechanism. `None` if half of them or more did not complete.
     fn of(base: &Outcome, runs: &[Outcome]) -> Option<Self> {
-        let base_fct = millis(base.fct?);
+        let base_fct = in_ms(base.fct?);
         let complete: Vec<(&Outcome, f64)> =
-            runs.iter().filter_map(|run| Some((run, millis(run.fct?) - base_fct))).collect();
+            runs.iter().filter_map(|run| Some((run, in_ms(run.fct?) - base_fct))).collect();
         if 2 * complete.len() <= runs.len() {
             return None;
         }
@@ -320,10 +320,6 @@ fn apart_about(why: Mismatch) -> &'static str {
 /// The seed of a draw for a connection, the same for all mechanisms.
 fn seed(seed: u64, connection: u64, draw: u32) -> u64 {
     mixed(mixed(mixed(seed).wrapping_add(connection)).wrapping_add(draw.into()))
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }
 
 #[cfg(test)]

@@ -150,9 +150,7 @@ fn read_facts(
         read_connections(source, &sought, &mut gathering, go_on);
         gathering.finish()
     })?;
-    for _ in 0..given_up {
-        refused.add("too_large", "its packets take up too much memory");
-    }
+    refused.add_all("too_large", "its packets take up too much memory", given_up);
     Ok((all, refused))
 }
 

@@ -4,10 +4,9 @@ use super::answer::{Answer, MechanismResult};
 use super::changes::Changes;
 use crate::analysis::Analyzed;
 use crate::explain::cause_title;
-use crate::wording::{capitalized, count, duration, grouped, list, millis, percent};
+use crate::wording::{capture_name, count, grouped, list, millis, percent, unreached};
 use recoup_table::table_of_texts;
 use recoup_trace::finding::Cause;
-use std::time::Duration;
 
 /// Mechanisms whose changes a sentence names beside the best one.
 const MOST_OTHERS: usize = 3;
@@ -15,10 +14,7 @@ const MOST_OTHERS: usize = 3;
 /// An answer: the finding in a sentence, a table of mechanisms, and what the answer rests on.
 pub fn answer_text(analyzed: &Analyzed<Answer>) -> String {
     let answer = &analyzed.findings;
-    let capture = match &*analyzed.capture {
-        "-" => "standard input",
-        name => name,
-    };
+    let capture = capture_name(&analyzed.capture);
     let mut parts = vec![format!("{capture}: {}", scope(answer)), finding(answer)];
     if answer.rerun > 0 && !answer.results.is_empty() {
         parts.push(change_table(answer));
@@ -226,7 +222,7 @@ fn most_changed(answer: &Answer) -> Option<String> {
 
 /// The error of the base runs, and the draws.
 fn rests_on(answer: &Answer) -> String {
-    let error = duration(Duration::try_from_secs_f64(answer.model_error_ms / 1e3).unwrap_or_default());
+    let error = millis(answer.model_error_ms);
     let mut text = format!("The base runs end within {error} of the capture (root mean square).");
     if answer.paced_as_captured > 0 {
         text += &format!(
@@ -268,13 +264,6 @@ fn not_rerun(answer: &Answer) -> Vec<String> {
             parts.push(format!("{connections} {what}: {}.", reasons.in_words()));
         }
     }
-    if answer.interrupted > 0 {
-        let connections = count(answer.interrupted, "connection");
-        parts.push(format!("Interrupted: {connections} not reached."));
-    }
-    if answer.left_out > 0 {
-        let connections = count(answer.left_out, "connection");
-        parts.push(format!("{} left out of the sample.", capitalized(&connections)));
-    }
+    parts.extend(unreached(answer.interrupted, answer.left_out, "connection"));
     parts
 }

@@ -2,7 +2,7 @@
 //! the only text that needs escaping is escaped by the caller.
 
 use recoup_tcp::flow::Host;
-use recoup_units::{FlowId, Instant, Offset, Segments};
+use recoup_units::{FlowId, Instant, Offset, Segments, Span};
 use recoup_wire::Flags;
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -48,6 +48,11 @@ impl<'a> Line<'a> {
 
     pub fn number(&mut self, key: &'static str, value: Option<u64>) {
         self.value(key, value);
+    }
+
+    pub fn span(&mut self, span: Option<Span>) {
+        self.number("start", span.map(|span| span.start.0));
+        self.number("end", span.map(|span| span.end.0));
     }
 
     pub fn segments(&mut self, key: &'static str, value: Segments) {

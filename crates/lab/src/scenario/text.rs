@@ -3,6 +3,7 @@
 use super::{BUILT_IN, LONGEST_SCENARIO, ScenarioError};
 use recoup_support::input;
 use recoup_units::visible;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -20,6 +21,15 @@ pub(crate) struct ScenarioText {
     /// The folder to which file names in the text are relative.
     pub base: PathBuf,
     text: String,
+}
+
+/// The file of a scenario, and the lines of its settings that were not changed since.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Origin {
+    pub file: String,
+    /// `None` for a built-in scenario and for standard input.
+    pub path: Option<PathBuf>,
+    pub lines: BTreeMap<String, usize>,
 }
 
 impl ScenarioText {
@@ -74,6 +84,11 @@ impl ScenarioText {
             return Err(self.wrong(0..0, why));
         }
         Ok(table)
+    }
+
+    /// The origin of a scenario of which no key has been set.
+    pub fn origin(&self) -> Origin {
+        Origin { file: self.file.clone(), path: self.path.clone(), lines: BTreeMap::new() }
     }
 
     /// The line, from 1, at which a part of the text begins.

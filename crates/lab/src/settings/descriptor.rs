@@ -20,10 +20,10 @@ pub struct Setting {
 /// A [`Setting`] of one field. Its values are words with a meaning each, or what `parse` reads and `format` writes.
 /// With `profile_or = parse` the field is an `Option` that is `None` for `profile`.
 macro_rules! setting {
-    ($key:literal, $help:literal, $($field:ident).+, profile_or = $parse:ident) => {
+    ($key:expr, $help:expr, $($field:ident).+, profile_or = $parse:ident) => {
         setting!($key, $help, $($field).+, |text| profile_or(text, $parse), |value| or_profile(*value, |value| value))
     };
-    ($key:literal, $help:literal, $($field:ident).+, $parse:expr, |$value:ident| $text:expr) => {
+    ($key:expr, $help:expr, $($field:ident).+, $parse:expr, |$value:ident| $text:expr) => {
         Setting {
             key: $key,
             help: $help,
@@ -37,10 +37,10 @@ macro_rules! setting {
             },
         }
     };
-    ($key:literal, $help:literal, $($field:ident).+, $parse:expr, $format:expr) => {
+    ($key:expr, $help:expr, $($field:ident).+, $parse:expr, $format:expr) => {
         setting!($key, $help, $($field).+, $parse, |value| $format(value))
     };
-    ($key:literal, $help:literal, $($field:ident).+, $words:expr) => {
+    ($key:expr, $help:expr, $($field:ident).+, $words:expr) => {
         setting!($key, $help, $($field).+, |text| $crate::settings::value::parse_word(text, &$words), |value| {
             $crate::settings::value::format_word(*value, &$words)
         })

@@ -21,6 +21,18 @@ pub struct KernelSettings {
     pub frto: Option<bool>,
 }
 
+/// A part of the kernel's TCP that is left as it is, or switched on or off.
+macro_rules! switch {
+    ($part:ident, $what:literal) => {
+        setting!(
+            concat!("kernel.", stringify!($part)),
+            concat!($what, " as sender or receiver (--on kernel): default, on, off"),
+            kernel.$part,
+            SWITCH
+        )
+    };
+}
+
 pub(super) const SETTINGS: &[Setting] = &[
     setting!(
         "kernel.cc",
@@ -29,45 +41,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         parse_module,
         |cc| cc.clone().unwrap_or_else(|| "default".into())
     ),
-    setting!(
-        "kernel.tlp",
-        "tail loss probes of the kernel as sender or receiver (--on kernel): default, on, off",
-        kernel.tlp,
-        SWITCH
-    ),
-    setting!(
-        "kernel.rack",
-        "RACK of the kernel as sender or receiver (--on kernel): default, on, off",
-        kernel.rack,
-        SWITCH
-    ),
-    setting!(
-        "kernel.sack",
-        "SACK of the kernel as sender or receiver (--on kernel): default, on, off",
-        kernel.sack,
-        SWITCH
-    ),
-    setting!(
-        "kernel.dsack",
-        "reports of duplicates by the kernel as sender or receiver (--on kernel): default, on, off",
-        kernel.dsack,
-        SWITCH
-    ),
-    setting!(
-        "kernel.timestamps",
-        "timestamps of the kernel as sender or receiver (--on kernel): default, on, off",
-        kernel.timestamps,
-        SWITCH
-    ),
-    setting!(
-        "kernel.frto",
-        "F-RTO of the kernel as sender or receiver (--on kernel): default, on, off",
-        kernel.frto,
-        SWITCH
-    ),
+    switch!(tlp, "tail loss probes of the kernel"),
+    switch!(rack, "RACK of the kernel"),
+    switch!(sack, "SACK of the kernel"),
+    switch!(dsack, "reports of duplicates by the kernel"),
+    switch!(timestamps, "timestamps of the kernel"),
+    switch!(frto, "F-RTO of the kernel"),
 ];
 
-/// A part of the kernel's TCP is left as it is, or switched on or off.
 const SWITCH: [(&str, Option<bool>); 3] = [("default", None), ("on", Some(true)), ("off", Some(false))];
 
 /// Reads the name of a congestion control module: letters, digits, underscores and hyphens, at most

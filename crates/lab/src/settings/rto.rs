@@ -62,11 +62,7 @@ const MINIMA: [(&str, MinimumOf); 2] =
 
 /// Keys and values of the settings that differ from the defaults.
 pub(crate) fn changed(settings: &Settings) -> impl Iterator<Item = (&'static str, String)> {
-    let usual = Settings::default();
-    SETTINGS.iter().filter_map(move |setting| {
-        let value = (setting.get)(settings);
-        (value != (setting.get)(&usual)).then_some((setting.key, value))
-    })
+    SETTINGS.iter().filter_map(|setting| Some((setting.key, settings.changed(setting.key)?)))
 }
 
 /// `profile`, or what `read` reads.

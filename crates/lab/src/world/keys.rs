@@ -307,21 +307,16 @@ pub(super) fn values(world: &WorldScenario) -> Vec<(String, String)> {
         ("duration".into(), format_duration(world.duration)),
     ];
     for link in &world.links {
-        let value = |key: &Key<Link>| key.form.map_or(changed(&link.settings, key.name), |(_, get)| get(link));
+        let value = |key: &Key<Link>| key.form.map_or(link.settings.changed(key.name), |(_, get)| get(link));
         let values = LINK_KEYS.iter().filter_map(|key| Some((key.name, value(key)?)));
         all.extend(values.map(|(name, value)| (format!("links.{}.{name}", link.name), value)));
     }
     for one in &world.workloads {
         let values = WORKLOAD_KEYS.iter().filter_map(|key| Some((key.name, (key.form?.1)(one)?)));
-        let settings = host_settings().filter_map(|name| Some((name, changed(&one.settings, name)?)));
+        let settings = host_settings().filter_map(|name| Some((name, one.settings.changed(name)?)));
         all.extend(values.chain(settings).map(|(name, value)| (format!("workloads.{}.{name}", one.name), value)));
     }
     all
-}
-
-/// The value of a setting that differs from its default.
-fn changed(settings: &Settings, key: &str) -> Option<String> {
-    settings.get(key).filter(|value| Settings::default().get(key).as_ref() != Some(value))
 }
 
 impl fmt::Display for Tmix {

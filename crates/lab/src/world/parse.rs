@@ -1,7 +1,7 @@
 //! Reads worlds from TOML.
 
-use super::{Origin, WorldScenario, keys};
-use crate::scenario::{ScenarioError, ScenarioText};
+use super::{WorldScenario, keys};
+use crate::scenario::{ScenarioError, ScenarioText, as_text};
 use recoup_recovery::Profile;
 use recoup_support::profile::parse_profile;
 use recoup_support::suggest::did_you_mean;
@@ -25,7 +25,7 @@ impl WorldScenario {
             duration: Duration::from_secs(60),
             links: Vec::new(),
             workloads: Vec::new(),
-            origin: Origin { file: source.file.clone(), path: source.path.clone(), ..Origin::default() },
+            origin: source.origin(),
         };
         for (key, value) in in_order(table) {
             let wrong = |span, why| source.wrong(span, why);
@@ -119,13 +119,6 @@ fn in_order(table: &DeTable) -> Vec<(String, (Value, Range<usize>))> {
 fn flatten(table: &DeTable, prefix: &str, all: &mut Vec<(String, (Value, Range<usize>))>) {
     for (key, value) in table {
         let key_text = format!("{prefix}{}", key.get_ref());
-        let text = |value: &DeValue| match value {
-            DeValue::String(text) => Some(text.to_string()),
-            DeValue::Integer(number) => Some(number.to_string()),
-            DeValue::Float(number) => Some(number.to_string()),
-            DeValue::Boolean(truth) => Some(truth.to_string()),
-            _ => None,
-        };
         let found = match value.get_ref() {
             DeValue::Table(inner) if inner.is_empty() => Value::Other("an empty table"),
             DeValue::Table(inner) => {
@@ -133,13 +126,13 @@ fn flatten(table: &DeTable, prefix: &str, all: &mut Vec<(String, (Value, Range<u
                 continue;
             }
             DeValue::Array(items) => {
-                let items = items.iter().map(|item| Some((text(item.get_ref())?, item.span())));
+                let items = items.iter().map(|item| Some((as_text(item.get_ref()).ok()?, item.span())));
                 match items.collect() {
                     Some(items) => Value::List(items),
                     None => Value::Other("a list of lists or tables"),
                 }
             }
-            other => text(other).map_or(Value::Other(other.type_str()), Value::Text),
+            other => as_text(other).map_or(Value::Other(other.type_str()), Value::Text),
         };
         let span = match found {
             Value::Other(_) => key.span(),

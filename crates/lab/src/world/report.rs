@@ -3,7 +3,6 @@
 use super::{LinkResult, WorkloadResult, WorldResult, WorldScenario};
 use crate::report::{self, Entry, View, intervals};
 use crate::run::{Cost, ProfileResult};
-use crate::stage::Stage;
 #[cfg(feature = "arrow")]
 use arrow_schema::ArrowError;
 use recoup_sim::world::QueueingDelays;
@@ -218,13 +217,7 @@ impl Results {
 
 impl WorkloadRow {
     fn new(result: &WorldResult, workload: &WorkloadResult, first: Option<(&Cost, Option<f64>)>) -> Self {
-        let of_profile = ProfileResult {
-            profile: result.profile.clone(),
-            stage: Stage::Sim,
-            senders_known: true,
-            cost: workload.cost.clone(),
-            live: None,
-        };
+        let of_profile = ProfileResult::simulated(&result.profile, workload.cost.clone());
         let goodput = workload.goodput(result.simulated);
         let first_goodput = first.and_then(|(_, goodput)| goodput);
         let normalised = goodput.zip(first_goodput);
@@ -317,9 +310,10 @@ fn queueing_columns() -> Columns<QueueingDelays> {
     let about = "time that packets waited in the queues of the link before their transmission began";
     let parts = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
     parts.into_iter().fold(Columns::new(), |columns, (name, share)| {
-        let column = (name, "ms", format!("{about}: {name}"));
         columns
-            .real(column, move |delays: &QueueingDelays| delays.quantile(share).map(|delay| delay.as_secs_f64() * 1e3))
+            .column(name, "ms", format!("{about}: {name}"), move |delays: &QueueingDelays| {
+                delays.quantile(share).map(|delay| delay.as_secs_f64() * 1e3)
+            })
             .heading(format!("Queueing {name}"))
     })
 }

@@ -5,6 +5,7 @@ use recoup_sim::{NoObserver, Observer, Packet, Point};
 use recoup_table::Keep;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
+use std::collections::BTreeMap;
 
 const TWO: &str = r#"
 about = "two kinds of flows on two links"
@@ -77,7 +78,7 @@ fn workloads_share_the_link_and_open_flows_count() {
         let [short, long] = &result.workloads[..] else { panic!("{result:?}") };
         assert!(short.cost.completed > 20, "{}", short.cost.completed);
         assert_eq!((long.cost.flows, long.cost.completed), (2, 0));
-        // What arrived passed the bottleneck, with headers of 3.5 % and retransmissions beside it.
+        // All data that arrived passed the bottleneck, with headers of 3.5 % and retransmissions beside it.
         let bottleneck = &result.links[2];
         let name_and_way = (bottleneck.name.as_str(), bottleneck.direction);
         assert_eq!(name_and_way, ("bottleneck", Direction::Up));

@@ -59,13 +59,9 @@ pub(super) fn draw_and<S: PacketSource>(
     also: Option<Also<'_>>,
     go_on: impl FnMut(&S) -> bool,
 ) -> Vec<Source> {
-    let sought = rows.iter().map(|(connection, _)| Sought {
-        endpoints: connection.endpoints,
-        frames: connection.frames.clone(),
-        point: &connection.capture_point,
-    });
+    let sought: Vec<Sought> = rows.iter().map(|(connection, _)| Sought::of(connection)).collect();
     let mut drawings = Drawings::new(rows, most_packets);
-    read_both(source, sought.collect(), &mut drawings, also, go_on);
+    read_both(source, sought.iter().collect(), &mut drawings, also, go_on);
     let drawings = drawings.kept.into_iter().zip(rows);
     drawings.map(|(drawing, row)| drawing.finish(row, directions)).collect()
 }

@@ -1,7 +1,8 @@
 //! A table of a capture's connections, for users to choose one.
 
 use crate::analysis::OneConnection;
-use comfy_table::{CellAlignment, Table, presets};
+use crate::text_table::{align_right, texts};
+use comfy_table::{Table, presets};
 
 /// The connections with the most data, one per line below a heading, and the number of the others.
 pub(super) fn lines(all: &OneConnection) -> Vec<String> {
@@ -19,20 +20,10 @@ pub(super) fn lines(all: &OneConnection) -> Vec<String> {
         "retransmissions",
     ]);
     for one in listed {
-        let (client, server) = (one.endpoints.src, one.endpoints.dst);
-        let mut row = vec![one.id.to_string(), client.to_string(), server.to_string()];
-        for way in 0..2 {
-            for number in [one.segments[way], one.bytes[way], one.retransmissions[way]] {
-                row.push(number.to_string());
-            }
-        }
-        table.add_row(row);
+        let sent = |way: usize| texts![one.segments[way], one.bytes[way], one.retransmissions[way]];
+        table.add_row([texts![one.id, one.endpoints.src, one.endpoints.dst], sent(0), sent(1)].concat());
     }
-    for (i, column) in table.column_iter_mut().enumerate() {
-        if !(1..3).contains(&i) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    align_right(&mut table, &[0, 3, 4, 5, 6, 7, 8]);
     let mut lines: Vec<String> = table.lines().map(|l| l.trim_end().to_owned()).collect();
     if let Some(most) = left_out {
         lines.push(format!("and {} more, of {most} bytes of data or less", all.numbers() - listed.len() as u64));

@@ -1,7 +1,7 @@
 //! The causes of lost time, in sentences.
 
 use super::super::facts::{CauseFacts, Facts, lost_by};
-use crate::wording::{count, duration, grouped, millis, times};
+use crate::wording::{count, duration, grouped, longest_first, millis, times};
 use recoup_support::stats::Durations;
 use recoup_trace::finding::{Cause, Connection, LostTime, Retransmission};
 use std::cmp::Reverse;
@@ -57,10 +57,7 @@ pub fn ranked(facts: &Facts) -> Vec<CauseLine> {
 
 /// The causes that cost time, the most expensive first.
 pub fn costly(lost: &LostTime) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = Cause::ALL.into();
-    causes.retain(|cause| !lost.of(*cause).is_zero());
-    causes.sort_by_key(|cause| Reverse(lost.of(*cause)));
-    causes
+    longest_first(Cause::ALL, |cause| lost.of(cause)).into_iter().map(|(cause, _)| cause).collect()
 }
 
 /// The cause that cost a connection most time; `None` if it lost none.

@@ -7,13 +7,14 @@
 use super::super::facts::Facts;
 use crate::wording::{millis, percent};
 use recoup_trace::finding::Verdict;
+use serde::Serialize;
 use std::fmt;
 
 /// Fewer segments or retransmissions than this say little about a share of them.
 const FEW: u64 = 100;
 
 /// A measured value and the range of usual ones.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The quantity: `segments retransmitted`.
     pub what: &'static str,

@@ -1,9 +1,8 @@
 //! How the time of connections was spent, and what the capture does not show of it.
 
 use super::super::facts::{CapturedAt, Facts};
-use crate::wording::{capitalized, count, duration, list, percent_of};
+use crate::wording::{capitalized, count, duration, list, longest_first, percent_of};
 use recoup_trace::finding::{SenderState, WhyUnknown};
-use std::cmp::Reverse;
 use std::time::Duration;
 
 /// The least share of the time that is worth a word.
@@ -13,9 +12,8 @@ const LEAST_SHARE: f64 = 0.005;
 /// whether anything did.
 pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     let all = facts.connection_time;
-    let mut states: Vec<(SenderState, Duration)> = SenderState::ALL.map(|state| (state, facts.time.of(state))).into();
-    states.retain(|(_, time)| !time.is_zero() && *time >= all.mul_f64(LEAST_SHARE));
-    states.sort_by_key(|(_, time)| Reverse(*time));
+    let mut states = longest_first(SenderState::ALL, |state| facts.time.of(state));
+    states.retain(|(_, time)| *time >= all.mul_f64(LEAST_SHARE));
     if states.is_empty() {
         return (Vec::new(), false);
     }
@@ -63,6 +61,11 @@ fn doing(state: SenderState) -> &'static str {
         SenderState::Closing => "closing",
         SenderState::Unknown => "unknown",
     }
+}
+
+/// The time in a state, with its share of all time.
+pub fn state_share(state: SenderState, time: Duration, all: Duration) -> String {
+    format!("{} {} ({})", state_title(state), duration(time), percent_of(time, all))
 }
 
 /// A state's name in tables: `receiver window`.

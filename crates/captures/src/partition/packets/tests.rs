@@ -1,6 +1,7 @@
 //! Packets that are written and read again.
 
 use super::*;
+use recoup_wire::{Endpoints, Options, Segment};
 
 fn packet(frame: u64) -> CapturedPacket {
     CapturedPacket {

@@ -5,7 +5,6 @@ use super::{
     Classification, Classifier, Classifiers, FlagPanel, KindShare, PositionPanel, Sample, Statement, SynLoss,
     SynLosses, statements,
 };
-use crate::study::Merge;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -33,11 +32,7 @@ impl Capture {
     pub fn merge(&mut self, other: Self) {
         self.samples.extend(other.samples);
         self.syn_losses.extend(other.syn_losses);
-        self.packets.merge(&other.packets);
-        self.unseen += other.unseen;
-        self.flows += other.flows;
-        self.connections += other.connections;
-        self.one_way += other.one_way;
+        merge_fields!(self, other: packets, unseen, flows, connections, one_way);
     }
 }
 

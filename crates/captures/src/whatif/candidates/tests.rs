@@ -1,17 +1,20 @@
 //! Connections that are rerun, and those that are refused.
 
 use super::*;
-use recoup_trace::finding::{Closing, RttQuantiles};
+use recoup_trace::finding::{CapturePoint, Closing, RttQuantiles};
 use recoup_units::Instant;
+use recoup_wire::Endpoints;
 use std::time::Duration;
 
 /// A candidate whose server, at this address, sends.
 pub fn candidate(server: &str) -> Candidate {
     Candidate {
-        id: 0,
-        endpoints: Endpoints { src: "198.51.100.7:40000".parse().unwrap(), dst: server.parse().unwrap() },
-        frames: 1..=10,
-        point: CapturePoint::default(),
+        sought: Sought {
+            id: 0,
+            endpoints: Endpoints { src: "198.51.100.7:40000".parse().unwrap(), dst: server.parse().unwrap() },
+            frames: 1..=10,
+            point: CapturePoint::default(),
+        },
         sender: Host::Server,
         identified: Vec::new(),
         cause: None,
@@ -20,7 +23,7 @@ pub fn candidate(server: &str) -> Candidate {
 }
 
 fn connection(down: Direction) -> Connection {
-    let ends = candidate("192.0.2.1:80").endpoints;
+    let ends = candidate("192.0.2.1:80").sought.endpoints;
     Connection {
         id: 4,
         endpoints: ends,
@@ -104,7 +107,7 @@ fn a_sample_is_the_same_for_any_order_of_connections() {
         one.packets = if id % 10 == 4 { 11 } else { 10 };
         all.add(&one, &[]);
     };
-    let ids = |all: &Candidates| all.rows.iter().map(|row| row.id).collect::<Vec<_>>();
+    let ids = |all: &Candidates| all.rows.iter().map(|row| row.sought.id).collect::<Vec<_>>();
     let mut whole = Candidates::new(sample);
     (0..500).for_each(|id| add(&mut whole, id));
     whole.keep_sample();

@@ -1,19 +1,16 @@
-//! What the analysis finds of each connection.
+//! Collects each connection of the analysis, to be followed in the second reading.
 
-use crate::analysis::{Collector, Vantages, View};
+use crate::analysis::{Collector, Vantages, view};
+use crate::reread::Sought;
 use crate::study::slp::Known;
 use recoup_trace::analyze::Findings;
-use recoup_trace::finding::{CapturePoint, Closing, Connection, Opening, Retransmission, Revision};
-use recoup_wire::Endpoints;
-use std::ops::RangeInclusive;
+use recoup_trace::finding::{Closing, Connection, Opening, Retransmission, Revision};
 
 /// A connection that is read again.
 #[derive(Debug)]
 pub struct FoundConnection {
     pub known: Known,
-    pub endpoints: Endpoints,
-    pub frames: RangeInclusive<u64>,
-    pub point: CapturePoint,
+    pub(crate) sought: Sought,
     /// The connection ends before the capture does.
     pub is_over: bool,
     /// Something was sent twice: it is followed packet by packet.
@@ -47,19 +44,17 @@ impl Findings for Found {
             self.flows += u64::from(has_syn);
         }
         let duplicates: u64 = connection.directions.iter().map(|way| way.duplicates).sum();
-        let point = connection.capture_point;
+        let sought = Sought::of(&connection);
         self.rows.push(FoundConnection {
             known: Known {
                 connection: connection.id,
                 is_one_way,
-                counted: [0, 1].map(|direction| point.is_nearest_to_sender(direction)),
+                counted: [0, 1].map(|direction| sought.point.is_nearest_to_sender(direction)),
                 triggers: retransmissions.iter().map(|row| (row.frame, row.triggers.first())).collect(),
             },
-            endpoints: connection.endpoints,
-            frames: connection.frames,
             is_over: !matches!(connection.closing, Closing::CaptureEnd | Closing::Evicted),
             has_repeats: !retransmissions.is_empty() || duplicates > 0,
-            point,
+            sought,
         });
     }
 
@@ -68,26 +63,15 @@ impl Findings for Found {
     }
 }
 
-impl View for Found {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(Found: connections, vantages);
 
 impl Collector for Found {
     fn merge(&mut self, other: Self) {
         self.rows.extend(other.rows);
-        self.connections += other.connections;
-        self.one_way += other.one_way;
-        self.flows += other.flows;
-        self.vantages.merge(&other.vantages);
+        merge_fields!(self, other: connections, one_way, flows, vantages);
     }
 
     fn order(&mut self) {
-        self.rows.sort_unstable_by_key(|row| (row.known.connection, row.point.number));
+        self.rows.sort_unstable_by_key(|row| (row.known.connection, row.sought.point.number));
     }
 }

@@ -26,37 +26,34 @@ pub fn sample_rows(samples: &[Sample]) -> Vec<SampleRow> {
 
 /// The columns of a retransmission.
 pub fn sample_columns() -> Columns<SampleRow> {
-    let columns = Columns::new()
-        .integer(("frame", "", "its frame in the capture, from 1"), |r: &SampleRow| Some(r.sample.frame))
-        .time(("time", "s", "when it was captured"), |r| Some(r.sample.at))
-        .integer(("connection", "", "the number of its connection"), |r| Some(r.sample.connection))
-        .text(("src", "", "its sender"), |r| Some(r.sample.endpoints.src.to_string().into()))
-        .text(("dst", "", "its receiver"), |r| Some(r.sample.endpoints.dst.to_string().into()))
-        .text(("sender", "", "client: the end that opened the connection; server: the other"), |r| {
-            Some(match r.sample.direction {
-                Direction::Up => "client".into(),
-                Direction::Down => "server".into(),
-            })
+    let columns = Columns::<SampleRow>::new()
+        .column("frame", "", "its frame in the capture, from 1", |r| r.sample.frame)
+        .column("time", "s", "when it was captured", |r| r.sample.at)
+        .column("connection", "", "the number of its connection", |r| r.sample.connection)
+        .column("src", "", "its sender", |r| r.sample.endpoints.src.to_string())
+        .column("dst", "", "its receiver", |r| r.sample.endpoints.dst.to_string())
+        .column("sender", "", "client: the end that opened the connection; server: the other", |r| {
+            match r.sample.direction {
+                Direction::Up => "client",
+                Direction::Down => "server",
+            }
         })
-        .integer(("seq", "", "the sequence number in its header"), |r| Some(r.sample.seq.0.into()))
-        .integer(("bytes", "bytes", "payload"), |r| Some(r.sample.len.into()))
-        .real(("interval_s", "s", "since the previous transmission of its first number"), |r| {
-            Some(r.sample.interval.as_secs_f64())
+        .column("seq", "", "the sequence number in its header", |r| r.sample.seq.0)
+        .column("bytes", "bytes", "payload", |r| r.sample.len)
+        .column("interval_s", "s", "since the previous transmission of its first number", |r| {
+            r.sample.interval.as_secs_f64()
         })
-        .text(("flags", "", "the flags of the packet that first carried that number"), |r| {
-            Some(flag_names(r.sample.flags).into())
+        .column("flags", "", "the flags of the packet that first carried that number", |r| flag_names(r.sample.flags))
+        .column("kinds", "", "the kinds of that packet, joined by |", |r| kinds(&r.sample))
+        .column("trigger", "", "the first trigger that the analysis found; empty if unknown", |r| {
+            r.sample.trigger.map(Trigger::name)
         })
-        .text(("kinds", "", "the kinds of that packet, joined by |"), |r| Some(kinds(&r.sample).into()))
-        .text(("trigger", "", "the first trigger that the analysis found; empty if unknown"), |r| {
-            r.sample.trigger.map(|trigger: Trigger| trigger.name().into())
-        })
-        .flag(("listed", "", "whether the analysis lists it as a retransmission"), |r| r.sample.is_listed);
+        .column("listed", "", "whether the analysis lists it as a retransmission", |r| r.sample.is_listed);
     let columns = position_columns(columns, "", |sample| sample.position);
     let columns = position_columns(columns, "_with_acks", |sample| sample.position_with_acks);
     Classifier::ALL.into_iter().enumerate().fold(columns, |columns, (i, classifier)| {
-        let name = class_column(classifier);
         let about = format!("timeout or fast, by {}", classifier.title());
-        columns.text((name, "", about), move |r| r.classes[i].map(|class| class.name().into()))
+        columns.column(class_column(classifier), "", about, move |r| r.classes[i].map(Class::name))
     })
 }
 
@@ -80,21 +77,17 @@ fn position_columns(
         _ => "all packets",
     };
     columns
-        .text(
-            (
-                format!("half{suffix}"),
-                "",
-                "whether the position counts from the front or from the back; empty if the capture lacks the first or the last packet",
-            ),
-            move |r| of(&r.sample).map(|place| place.half.name().into()),
+        .column(
+            format!("half{suffix}"),
+            "",
+            "whether the position counts from the front or from the back; empty if the capture lacks the first or the last packet",
+            move |r| of(&r.sample).map(|place| place.half.name()),
         )
-        .integer(
-            (
-                format!("position{suffix}"),
-                "",
-                format!("the position of the first transmission, from 1, among {counted} of its sender"),
-            ),
-            move |r| of(&r.sample).map(|place| place.index.into()),
+        .column(
+            format!("position{suffix}"),
+            "",
+            format!("the position of the first transmission, from 1, among {counted} of its sender"),
+            move |r| of(&r.sample).map(|place| place.index),
         )
 }
 

@@ -2,7 +2,7 @@
 
 use crate::study::Figure;
 use crate::study::slp::{FlagPanel, Half, LAST_POSITION, PositionPanel, Report, Shares};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, Scale};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel, LineChart, LinePanel};
 
 /// Both figures.
 pub fn figures(report: &Report) -> [Figure; 2] {
@@ -54,12 +54,10 @@ pub fn position_chart(report: &Report) -> LineChart {
         title: titled("Timeouts by position of the lost packet", series),
         x_label: format!("position of the packet among those of its sender, up to {LAST_POSITION}"),
         y_label: "timeouts / retransmissions".into(),
-        scale: Scale::Linear,
-        y_scale: Scale::Linear,
         largest: Some(1.0),
-        interpolation: Interpolation::default(),
         series: series.names(),
         panels: report.positions.iter().map(|panel| position_panel(panel, series)).collect(),
+        ..LineChart::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads a capture twice: for its connections and triggers, and for their packets.
 
 use super::collect::{Found, FoundConnection};
-use crate::analysis::{AnalysisError, Analyzed, Collector as _, Vantages, View};
+use crate::analysis::{AnalysisError, Analyzed, Collector as _, Vantages, view};
 use crate::capture::Progress;
 use crate::reread::{Sought, TakesPackets, read_connections};
 use crate::study::slp::{Capture, Follower, Report};
@@ -16,24 +16,16 @@ const MOST_HELD: usize = 1 << 21;
 /// The paper's analysis of a capture.
 #[derive(Debug)]
 pub struct SlpStudy {
-    /// What the tables are made of.
+    /// The retransmissions and packets of the tables.
     pub capture: Capture,
     /// The tables.
     pub report: Report,
-    /// What limits the figures, besides the notes of every analysis.
+    /// Limits of the figures, besides the notes of every analysis.
     pub notes: Vec<String>,
     vantages: Vantages,
 }
 
-impl View for SlpStudy {
-    fn connections(&self) -> u64 {
-        self.capture.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
+view!(SlpStudy: capture.connections, vantages);
 
 /// Studies a capture.
 ///
@@ -75,13 +67,8 @@ pub fn study_packets(packets: &[CapturedPacket], settings: &Settings) -> Capture
 
 impl Found {
     /// All connections, in order.
-    fn sought(&self) -> Vec<Sought<'_>> {
-        let sought = self.rows.iter().map(|row| Sought {
-            endpoints: row.endpoints,
-            frames: row.frames.clone(),
-            point: &row.point,
-        });
-        sought.collect()
+    fn sought(&self) -> Vec<&Sought> {
+        self.rows.iter().map(|row| &row.sought).collect()
     }
 }
 
@@ -119,7 +106,7 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// What all packets showed, and notes. Connections that were not read to their end have no positions.
+    /// The findings from all packets, and notes. Connections that were not read to their end have no positions.
     pub(super) fn finish(mut self) -> (Capture, Vec<String>) {
         let mut open: Vec<usize> = self.open.keys().copied().collect();
         open.sort_unstable();

@@ -1,8 +1,9 @@
-//! What the second reading keeps, and the file of likelihoods.
+//! The bounded memory of the second reading, and the file of likelihoods.
 
 use super::collect::{Found, FoundConnection};
 use super::run::Following;
 use super::*;
+use crate::reread::Sought;
 use crate::reread::TakesPackets;
 use crate::study::slp::{Capture, Known, Report};
 use recoup_lab::settings::Settings;
@@ -18,9 +19,12 @@ fn found(connections: u64) -> Found {
     let packet = CapturedPacket::from(&Packet::default());
     let rows = (0..connections).map(|connection| FoundConnection {
         known: Known { connection, counted: [true, true], ..Known::default() },
-        endpoints: packet.endpoints,
-        frames: 1..=u64::MAX,
-        point: CapturePoint::default(),
+        sought: Sought {
+            id: connection,
+            endpoints: packet.endpoints,
+            frames: 1..=u64::MAX,
+            point: CapturePoint::default(),
+        },
         is_over: true,
         has_repeats: true,
     });

@@ -1,13 +1,12 @@
 //! The study as tables for reading.
 
 use super::run::SlpStudy;
-use crate::analysis::{Analyzed, number};
+use crate::analysis::Analyzed;
 use crate::study::slp::{
     Agreement, Classification, Classifier, FlagPanel, KindShare, LAST_POSITION, PositionPanel, Report, Shares,
     SynLosses,
 };
-use comfy_table::{Cell, Table};
-use recoup_table::plain_table;
+use crate::text_table::{decimal, table, texts};
 use std::ops::RangeInclusive;
 
 use super::LEAST_RETRANSMISSIONS;
@@ -19,8 +18,8 @@ pub fn study_text(analyzed: &Analyzed<SlpStudy>) -> String {
     if report.retransmissions == 0 {
         return text + &syn_losses(&report.syn_losses);
     }
-    let mut add = |heading: &str, table: Table| {
-        if !table.is_empty() {
+    let mut add = |heading: &str, table: Option<String>| {
+        if let Some(table) = table {
             text += &format!("\n{heading}\n\n{table}\n");
         }
     };
@@ -76,9 +75,23 @@ fn counts(report: &Report) -> String {
     line
 }
 
-fn classifications(report: &Report) -> Table {
-    let mut table = plain_table();
-    table.set_header([
+fn classifications(report: &Report) -> Option<String> {
+    let row = |one: &Classification| {
+        let against = |agreement: &Agreement, itself: Classifier| {
+            decimal(agreement.different_percent.filter(|_| one.classifier != itself))
+        };
+        let threshold = one.threshold_s.map_or("-".into(), |t| format!("{t:.4}"));
+        texts![
+            one.classifier.title(),
+            threshold,
+            one.classified,
+            one.timeouts,
+            decimal(one.timeouts_percent),
+            against(&one.against_triggers, Classifier::Triggers),
+            against(&one.against_wireshark, Classifier::Wireshark),
+        ]
+    };
+    let header = [
         "classifier",
         "threshold\n(s)",
         "classified",
@@ -86,31 +99,11 @@ fn classifications(report: &Report) -> Table {
         "timeouts\n(%)",
         "differs from\nour triggers\n(%)",
         "differs from\nWireshark's rule\n(%)",
-    ]);
-    for one in &report.classifications {
-        table.add_row(classification(one));
-    }
-    table
-}
-
-fn classification(one: &Classification) -> Vec<Cell> {
-    let against = |agreement: &Agreement, itself: Classifier| {
-        let is_another = one.classifier != itself;
-        number(decimal(agreement.different_percent.filter(|_| is_another)))
-    };
-    let mut row = vec![
-        Cell::new(one.classifier.title()),
-        number(one.threshold_s.map_or("-".into(), |t| format!("{t:.4}"))),
-        number(one.classified),
-        number(one.timeouts),
-        number(decimal(one.timeouts_percent)),
     ];
-    row.push(against(&one.against_triggers, Classifier::Triggers));
-    row.push(against(&one.against_wireshark, Classifier::Wireshark));
-    row
+    table(&header, 1, report.classifications.iter().map(row))
 }
 
-/// What cannot be said, and where several answers are equally good.
+/// Tables that are missing, and classifiers with several equally good thresholds.
 fn classifications_notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     if report.with_position == 0 {
@@ -132,20 +125,13 @@ fn classifications_notes(report: &Report) -> Vec<String> {
     notes
 }
 
-fn statements(report: &Report) -> Table {
-    let mut table = plain_table();
-    table.set_header(["quantity", "unit", "retransmissions", "by k-means", "by our triggers", "the paper"]);
-    for one in &report.statements {
-        table.add_row([
-            Cell::new(one.quantity),
-            Cell::new(one.unit),
-            number(one.retransmissions),
-            number(decimal(one.by_k_means)),
-            number(decimal(one.by_triggers)),
-            number(one.paper),
-        ]);
-    }
-    table
+fn statements(report: &Report) -> Option<String> {
+    let rows = report.statements.iter().map(|one| {
+        let [k_means, triggers] = [one.by_k_means, one.by_triggers].map(decimal);
+        texts![one.quantity, one.unit, one.retransmissions, k_means, triggers, one.paper]
+    });
+    let header = ["quantity", "unit", "retransmissions", "by k-means", "by our triggers", "the paper"];
+    table(&header, 2, rows)
 }
 
 /// The rows of the position table: single positions first, then groups.
@@ -161,31 +147,22 @@ fn position_heading(report: &Report, counted: &str) -> String {
     )
 }
 
-fn positions(panels: &[PositionPanel]) -> Table {
-    let mut table = plain_table();
+fn positions(panels: &[PositionPanel]) -> Option<String> {
     let mut header = vec!["position".to_owned()];
     for panel in panels {
-        let half = panel.half.name();
-        header.extend([format!("{} {half} (%)", panel.sender), "n".into()]);
+        header.extend(texts![format!("{} {} (%)", panel.sender, panel.half.name()), "n"]);
     }
-    table.set_header(header);
-    for range in POSITIONS {
+    let rows = POSITIONS.into_iter().filter_map(|range| {
         let sums = panels.iter().map(|panel| {
-            let positions = panel.positions.iter();
-            let included = positions.filter(|place| range.contains(&place.position));
+            let included = panel.positions.iter().filter(|place| range.contains(&place.position));
             included.fold(Sum::default(), |sum, place| sum.plus(&place.shares))
         });
         let sums: Vec<Sum> = sums.collect();
-        if sums.iter().all(|sum| sum.retransmissions == 0) {
-            continue;
-        }
-        let mut row = vec![Cell::new(range_name(&range))];
-        for sum in sums {
-            row.extend([number(sum.percents()), number(sum.retransmissions)]);
-        }
-        table.add_row(row);
-    }
-    table
+        let mut row = vec![range_name(&range)];
+        row.extend(sums.iter().flat_map(|sum| texts![sum.percents(), sum.retransmissions]));
+        sums.iter().any(|sum| sum.retransmissions > 0).then_some(row)
+    });
+    table(&header.iter().map(String::as_str).collect::<Vec<_>>(), 1, rows)
 }
 
 fn range_name(range: &RangeInclusive<u32>) -> String {
@@ -240,9 +217,13 @@ fn flag_heading(panel: &FlagPanel) -> String {
     )
 }
 
-fn flags(panel: &FlagPanel) -> Table {
-    let mut table = plain_table();
-    table.set_header([
+fn flags(panel: &FlagPanel) -> Option<String> {
+    let rows = panel.categories.iter().filter(|row| row.is_shown).map(|row| {
+        let (shares, of_packets) = (&row.shares, decimal(row.packets_percent));
+        let shown = [row.retransmissions_percent, shares.timeouts_percent, shares.timeouts_by_trigger_percent];
+        [texts![row.flags, row.packets, of_packets, shares.retransmissions], shown.map(decimal).into()].concat()
+    });
+    let header = [
         "flags",
         "packets",
         "% of\npackets",
@@ -250,36 +231,17 @@ fn flags(panel: &FlagPanel) -> Table {
         "% of\nretransmissions",
         "timeouts by\nk-means (%)",
         "timeouts by our\ntriggers (%)",
-    ]);
-    for row in panel.categories.iter().filter(|row| row.is_shown) {
-        table.add_row([
-            Cell::new(&row.flags),
-            number(row.packets),
-            number(decimal(row.packets_percent)),
-            number(row.shares.retransmissions),
-            number(decimal(row.retransmissions_percent)),
-            number(decimal(row.shares.timeouts_percent)),
-            number(decimal(row.shares.timeouts_by_trigger_percent)),
-        ]);
-    }
-    table
+    ];
+    table(&header, 1, rows)
 }
 
-fn kinds(kinds: &[KindShare]) -> Table {
-    let mut table = plain_table();
-    table.set_header(["kind", "timeouts", "retransmissions", "classified by k-means", "q"]);
-    for kind in kinds {
-        let is_enough = kind.retransmissions >= LEAST_RETRANSMISSIONS;
-        let q = kind.q.filter(|_| is_enough);
-        table.add_row([
-            Cell::new(kind.kind),
-            number(kind.timeouts),
-            number(kind.retransmissions),
-            number(kind.by_k_means),
-            number(q.map_or("-".into(), |q| format!("{q:.3}"))),
-        ]);
-    }
-    table
+fn kinds(kinds: &[KindShare]) -> Option<String> {
+    let rows = kinds.iter().map(|kind| {
+        let q = kind.q.filter(|_| kind.retransmissions >= LEAST_RETRANSMISSIONS);
+        let q = q.map_or("-".into(), |q| format!("{q:.3}"));
+        texts![kind.kind, kind.timeouts, kind.retransmissions, kind.by_k_means, q]
+    });
+    table(&["kind", "timeouts", "retransmissions", "classified by k-means", "q"], 1, rows)
 }
 
 /// Table I with the paper's numbers, or a sentence that there is nothing to show.
@@ -297,8 +259,22 @@ fn syn_losses(losses: &SynLosses) -> String {
         }
         return text;
     };
-    let mut table = plain_table();
-    table.set_header([
+    let rows = losses.percentiles.iter().map(|row| {
+        let [without, with, less] =
+            [row.without_slp_s, row.with_slp_s, row.less_mean_wait_s].map(|seconds| format!("{seconds:.3}"));
+        texts![
+            row.percentile,
+            without,
+            with,
+            decimal(row.reduction_percent),
+            less,
+            decimal(row.less_mean_wait_reduction_percent),
+            row.paper_without_slp_s,
+            row.paper_with_slp_s,
+            row.paper_reduction_percent,
+        ]
+    });
+    let header = [
         "percentile",
         "without\nSLP (s)",
         "with\nSLP (s)",
@@ -308,21 +284,8 @@ fn syn_losses(losses: &SynLosses) -> String {
         "the paper:\nwithout (s)",
         "the paper:\nwith (s)",
         "the paper:\nreduction (%)",
-    ]);
-    for row in &losses.percentiles {
-        let seconds = |value: f64| number(format!("{value:.3}"));
-        table.add_row([
-            number(row.percentile),
-            seconds(row.without_slp_s),
-            seconds(row.with_slp_s),
-            number(decimal(row.reduction_percent)),
-            seconds(row.less_mean_wait_s),
-            number(decimal(row.less_mean_wait_reduction_percent)),
-            number(row.paper_without_slp_s),
-            number(row.paper_with_slp_s),
-            number(row.paper_reduction_percent),
-        ]);
-    }
+    ];
+    let table = table(&header, 0, rows).unwrap_or_default();
     text += &format!(
         "Completion times of the {} flows that completed. With SLP, each flow is shorter by its wait, the time\n\
          from its first SYN to its last (mean: {mean:.3} s). In the paper, the rows with and without SLP differ by\n\
@@ -332,8 +295,4 @@ fn syn_losses(losses: &SynLosses) -> String {
         losses.completed
     );
     text
-}
-
-fn decimal(value: Option<f64>) -> String {
-    value.map_or("-".into(), |value| format!("{value:.2}"))
 }
