@@ -55,6 +55,7 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
         "bytes": facts.bytes,
         "segments": facts.segments,
         "captured_at": object(at),
+        "losses_by_side": { "client": facts.losses_by_side[0], "server": facts.losses_by_side[1] },
         "connection_time_ms": ms(facts.connection_time),
         "time_ms": time(&facts.time),
         "unknown_ms": object(WhyUnknown::ALL.map(|why| (why.name(), json!(ms(facts.time.unknown(why)))))),

@@ -36,6 +36,11 @@ pub struct Facts {
     pub bytes: u64,
     /// Connections by the capture point of the data of their [main direction](main_direction).
     pub captured_at: [u64; CapturedAt::ALL.len()],
+    /// From the capture point to the client and to the server and back, for connections captured on the path.
+    pub distances: [Durations; 2],
+    /// Needed retransmissions of packets that were lost between the capture point and the client, and between it and the
+    /// server. Packets captured at their sender do not show where they were lost.
+    pub losses_by_side: [u64; 2],
     /// The capture points of the data, and what the capture lacks.
     pub vantages: Vantages,
     /// The sum of the connections' durations.
@@ -182,6 +187,9 @@ impl Facts {
     fn add_nearest(&mut self, connection: Connection, rows: &[Retransmission]) {
         self.span.merge(&Some((connection.begun, connection.ended)));
         connection.directions.iter().for_each(|d| self.direction(d));
+        let [up, down] = connection.directions.each_ref().map(|direction| direction.losses);
+        self.losses_by_side[0] += up.before + down.behind;
+        self.losses_by_side[1] += up.behind + down.before;
         rows.iter().for_each(|row| self.retransmission(row));
         let lost = lost_by(&connection);
         self.lost.merge(&lost);
@@ -192,7 +200,13 @@ impl Facts {
         if connection.capture_point.number == 0 {
             let time = &connection.directions[main_direction(&connection)].time;
             self.connections += 1;
-            self.captured_at[CapturedAt::of(&connection) as usize] += 1;
+            let captured_at = CapturedAt::of(&connection);
+            self.captured_at[captured_at as usize] += 1;
+            if captured_at == CapturedAt::Between {
+                for (distance, direction) in self.distances.iter_mut().zip(&connection.directions) {
+                    direction.to_sender.iter().for_each(|time| distance.add(*time));
+                }
+            }
             self.connection_time += time.total();
             self.time.merge(time);
             let noticeable = time.total().mul_f64(NOTICEABLE);
@@ -265,6 +279,7 @@ view!(Facts: connections, vantages);
 impl Collector for Facts {
     fn merge(&mut self, other: Self) {
         merge_fields!(self, other: connections, span, segments, bytes, captured_at, vantages, connection_time, time);
+        merge_fields!(self, other: distances, losses_by_side);
         merge_fields!(self, other: connections_in_state, lost, losers, causes, recovering, retransmissions);
         merge_fields!(self, other: fast_recoveries, rtt, long_rtt);
         self.timeline.merge(other.timeline);

@@ -14,6 +14,7 @@ pub(crate) use causes::cause_title;
 pub(super) use causes::{costly, episode, most_costly, occurrences};
 pub use compared::Comparison;
 pub(super) use limits::{state_share, state_title};
+use std::time::Duration;
 
 /// A capture explained in sentences.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,15 +91,26 @@ fn captured_at(facts: &Facts) -> Option<String> {
     let of = |at: CapturedAt| facts.captured_at[at as usize];
     let most = CapturedAt::ALL.into_iter().max_by_key(|at| of(*at))?;
     let place = match most {
-        CapturedAt::Server => "captured at the server",
-        CapturedAt::Client => "captured at the client",
-        CapturedAt::Between => "captured between client and server",
-        CapturedAt::Unknown => "capture point unknown",
+        CapturedAt::Server => "captured at the server".into(),
+        CapturedAt::Client => "captured at the client".into(),
+        CapturedAt::Between => format!("captured between client and server{}", distances(facts)),
+        CapturedAt::Unknown => "capture point unknown".to_owned(),
     };
     match (of(most), facts.connections) {
         (0, _) => None,
-        (n, all) if n == all => Some(place.into()),
+        (n, all) if n == all => Some(place),
         (n, all) => Some(format!("{place} ({n} of {all})")),
+    }
+}
+
+/// The usual distances of the capture point from both ends, where they are known.
+fn distances(facts: &Facts) -> String {
+    match facts.distances.each_ref().map(|of| of.summary()) {
+        [Some(client), Some(server)] => {
+            let [client, server] = [client.p50, server.p50].map(|ms| duration(Duration::from_secs_f64(ms / 1e3)));
+            format!(" ({client} from the client, {server} from the server and back)")
+        }
+        _ => String::new(),
     }
 }
 

@@ -31,7 +31,7 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
         .iter()
         .filter_map(|(state, time)| {
             let connections = facts.connections_in_state[*state as usize];
-            let who = limiter(*state)?;
+            let who = limiter(*state).filter(|_| connections > 0)?;
             Some(format!(
                 "{who} held {} up for {} ({})",
                 count(connections, "connection"),
@@ -45,7 +45,20 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     if held_up {
         sentences.push(format!("{}.", capitalized(&held.join("; "))));
     }
+    sentences.extend(losses_by_side(facts));
     (sentences, held_up)
+}
+
+/// On which side of the capture point packets were lost, if it is between the ends.
+fn losses_by_side(facts: &Facts) -> Option<String> {
+    let is_between = facts.captured_at[CapturedAt::Between as usize] > 0;
+    let [client, server] = facts.losses_by_side;
+    (is_between && client + server > 0).then(|| {
+        format!(
+            "Of the lost packets that the capture can place, {client} were lost between the capture point and the client, \
+             and {server} between it and the server."
+        )
+    })
 }
 
 /// A state in words, as the end of "71 % …".

@@ -225,7 +225,12 @@ fn names_do_not_act() {
         assert!(!acts(&outcome.stdout) && !acts(&outcome.stderr), "{command}: {}{}", outcome.stdout, outcome.stderr);
         let json = SHOWN.replace('\\', "\\\\");
         let both = format!("{}{}", outcome.stdout, outcome.stderr);
-        assert!(both.contains(SHOWN) || both.contains(&json) || ["plot --connection 0 --format svg", "run"].contains(&command), "{command}: {both}");
+        assert!(
+            both.contains(SHOWN)
+                || both.contains(&json)
+                || ["plot --connection 0 --format svg", "run"].contains(&command),
+            "{command}: {both}"
+        );
     }
     let vectors = dir.run(&["tmix", "extract", NAME]).stdout;
     assert!(vectors.lines().all(|line| !line.starts_with("# b")), "{vectors}");
