@@ -37,6 +37,9 @@ use serde_json::{Map, Value, json};
 /// The schema of a run's JSON document.
 pub const SCHEMA: Schema = Schema { name: "recoup.run", version: 1 };
 
+/// Stands below the heading of a run that was interrupted.
+pub(crate) const INTERRUPTED: &str = "\nInterrupted: these are the results of a part of the run.";
+
 /// A run's results.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -52,6 +55,7 @@ pub struct Report {
     finding: Option<String>,
     /// The scenario, its seed and its settings, in one line.
     heading: String,
+    interrupted: bool,
 }
 
 /// One profile's result on one stage, with derived statistics.
@@ -101,7 +105,15 @@ impl Report {
             finding: finding(scenario, &entries),
             heading: heading(scenario, &[]),
             results: entries,
+            interrupted: false,
         }
+    }
+
+    /// Says in every format but CSV that the run was interrupted, so that the results are those of a part of it. CSV has the
+    /// number of flows.
+    pub fn interrupted(mut self, interrupted: bool) -> Self {
+        self.interrupted = interrupted;
+        self
     }
 
     /// As JSON, indented, with a final newline.
@@ -111,6 +123,7 @@ impl Report {
             scenario: &'a str,
             seed: u64,
             settings: &'a Map<String, Value>,
+            interrupted: bool,
             results: R,
         }
         let columns = columns();
@@ -118,6 +131,7 @@ impl Report {
             scenario: &self.scenario,
             seed: self.seed,
             settings: &self.settings,
+            interrupted: self.interrupted,
             results: columns.to_json(&self.results),
         };
         document(SCHEMA, &body)
@@ -154,7 +168,8 @@ impl Report {
     pub fn to_table(&self, view: View, keep: Keep) -> String {
         let finding = self.finding.as_ref().map_or(String::new(), |line| format!("{line}\n\n"));
         let tables = tables::tables(self, view, keep);
-        format!("{finding}{}\n\n{tables}", self.heading)
+        let part = if self.interrupted { INTERRUPTED } else { "" };
+        format!("{finding}{}{part}\n\n{tables}", self.heading)
     }
 }
 

@@ -26,6 +26,7 @@ pub struct WorldReport {
     /// The scenario and its keys, in a few lines.
     heading: String,
     runs: u64,
+    interrupted: bool,
     pub(crate) results: Vec<Results>,
 }
 
@@ -73,7 +74,15 @@ impl WorldReport {
             heading: heading(world, &[]),
             runs: world.runs,
             results: rows,
+            interrupted: false,
         }
+    }
+
+    /// Says in every format but CSV that the run was interrupted, so that the results are those of a part of it. CSV has the
+    /// number of flows.
+    pub fn interrupted(mut self, interrupted: bool) -> Self {
+        self.interrupted = interrupted;
+        self
     }
 
     /// Every key that differs from its default, as text.
@@ -84,8 +93,10 @@ impl WorldReport {
     /// As JSON, indented, with a final newline.
     pub fn to_json(&self) -> String {
         let results = self.results_to_json().unwrap_or_else(|e| vec![json!({ "error": e.to_string() })]);
-        let Self { scenario, seed, settings, .. } = self;
-        let body = json!({ "scenario": scenario, "seed": seed, "settings": settings, "results": results });
+        let Self { scenario, seed, settings, interrupted, .. } = self;
+        let body = json!({
+            "scenario": scenario, "seed": seed, "settings": settings, "interrupted": interrupted, "results": results
+        });
         report::document(SCHEMA, &body)
     }
 
@@ -133,7 +144,8 @@ impl WorldReport {
 
     /// As text: the scenario, a table per workload with one column per profile, and a table of the links.
     pub fn to_table(&self, view: View, keep: Keep) -> String {
-        let mut text = format!("{}\n", self.heading);
+        let part = if self.interrupted { report::INTERRUPTED } else { "" };
+        let mut text = format!("{}{part}\n", self.heading);
         let workloads = self.results.first().map_or(0, |first| first.workloads.len());
         for number in 0..workloads {
             let rows = self.results.iter().filter_map(|result| result.workloads.get(number));

@@ -266,7 +266,7 @@ fn run_pair(args: &Args, scenario: Scenario) -> Result<(), Failure> {
             outcome.notes.iter().for_each(console::note);
             let results = &outcome.results;
             if !args.prints_events() && !results.is_empty() {
-                let report = Report::new(&scenario, results);
+                let report = Report::new(&scenario, results).interrupted(interrupt::is_interrupted());
                 let table = || report.to_table(args.view(), args.keep());
                 print_results(args, || report.to_json(), || report.to_csv(), table)?;
             }

@@ -4,7 +4,7 @@ use super::plot::PlotFile;
 use super::{Args, FlowBar, Stages, deferring_interrupts, print_results};
 use crate::commands::run::call::changes::ChangeError;
 use crate::commands::run::call::world::WorldRequest;
-use crate::{Failure, console};
+use crate::{Failure, console, interrupt};
 use indicatif::ProgressBar;
 use recoup_lab::report::Plot;
 use recoup_lab::world::{Target, WorldReport, WorldScenario};
@@ -33,7 +33,7 @@ pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
             outcome.notes.iter().for_each(console::note);
             let results = &outcome.results;
             if !args.prints_events() && !results.is_empty() {
-                let report = WorldReport::new(&world, results);
+                let report = WorldReport::new(&world, results).interrupted(interrupt::is_interrupted());
                 let table = || report.to_table(args.view(), args.keep());
                 print_results(args, || report.to_json(), || report.to_csv(), table)?;
             }

@@ -291,6 +291,7 @@ fn an_interrupted_run_prints_its_results() {
     assert!(stderr.ends_with(rest), "{stderr}");
     assert!(stdout.contains("tail-loss flows=100000000 seed=1 "), "{stdout}");
     assert!(stdout.contains("linux-3.17"), "{stdout}");
+    assert!(stdout.contains("\nInterrupted: these are the results of a part of the run.\n"), "{stdout}");
     assert_eq!(dir.files(), [""; 0]);
 }
 
