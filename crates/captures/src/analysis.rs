@@ -45,6 +45,7 @@ pub use columns::{changed_retransmissions_in, connections, retransmissions, retr
 pub use continuation::{Continuation, ContinueError, FinishError};
 pub use continuity::analyze_all;
 pub use everything::{Everything, Interval, intervals};
+#[cfg(feature = "parquet")]
 pub(crate) use findings::assemble;
 pub use findings::{AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run};
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};

@@ -417,6 +417,7 @@ impl<R> Cell<R> {
 }
 
 /// No count and no time before 2262 is larger than 63 bits hold.
+#[cfg(any(feature = "parquet", feature = "arrow"))]
 pub(crate) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
