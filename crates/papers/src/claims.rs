@@ -8,7 +8,7 @@
 //!
 //! [`Experiment::run`]: crate::experiment::Experiment::run
 
-use crate::texts::{Text, UNKNOWN};
+use crate::texts::{self, Text, UNKNOWN};
 use comfy_table::ContentArrangement;
 use recoup_support::stats::{Estimate, Share};
 use recoup_table::plain_table;
@@ -276,6 +276,12 @@ impl Claim {
         self
     }
 
+    /// With the text's note; these values fill its gaps.
+    pub(crate) fn fill(self, values: &[&dyn Display]) -> Self {
+        let note = texts::filled(texts::template(self.id), values);
+        self.note(note)
+    }
+
     /// With the note of this name among the texts.
     pub(crate) const fn noted(mut self, name: &'static str) -> Self {
         self.noted = Some(name);
@@ -337,8 +343,11 @@ pub fn to_table(claims: &[Claim]) -> String {
 pub(crate) fn assert_known(paper: &str, experiment: &str, effort: crate::experiment::Effort, claims: &[Claim]) {
     println!("{}", to_table(claims));
     let ledger = crate::ledger::Ledger::committed(paper, effort).expect("a paper");
-    let changed = claims.iter().filter(|claim| ledger.verdict(experiment, claim.id) != Some(claim.verdict));
-    let changed: Vec<String> = changed.map(|claim| format!("{}: {}", claim.id, claim.ours)).collect();
+    let changed: Vec<String> = claims
+        .iter()
+        .filter(|claim| ledger.verdict(experiment, claim.id) != Some(claim.verdict))
+        .map(|claim| format!("{}: {}", claim.id, claim.ours))
+        .collect();
     assert!(changed.is_empty(), "{}", changed.join("\n"));
 }
 

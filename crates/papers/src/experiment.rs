@@ -218,8 +218,11 @@ impl Setup {
         let Some(mutation) = self.mutation else {
             return name.into();
         };
-        let parts = name.split('+').map(|part| mutation.swap.get(part).map_or(part, String::as_str));
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> = name
+            .split('+')
+            .map(|part| mutation.swap.get(part).map_or(part, String::as_str))
+            .filter(|part| !part.is_empty())
+            .collect();
         parts.join("+")
     }
 
@@ -286,8 +289,11 @@ impl Experiment {
             claim.text = text.ok_or_else(|| ExperimentError::NoText(format!("{} {}", self.title(), claim.id)))?;
             claim.by_construction = claim.text.by_construction;
             claim.expected = expected.and_then(|ledger| ledger.verdict(self.name, claim.id));
-            let chosen = claim.noted.and_then(|name| self.texts.notes.get(name)).map(String::as_str);
-            let note = chosen.or_else(|| self.texts.note(claim.text));
+            let note = claim
+                .noted
+                .and_then(|name| self.texts.notes.get(name))
+                .map(String::as_str)
+                .or_else(|| self.texts.note(claim.text));
             claim.note = claim.note.take().or_else(|| note.map(Into::into));
         }
         Ok(sheet)

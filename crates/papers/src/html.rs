@@ -146,34 +146,23 @@ pub struct Claim {
     pub ledger: Ledger,
 }
 
-/// Whether a claim holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// The check confirms it.
-    #[default]
-    Holds,
-    /// It cannot fail: a definition, arithmetic.
-    ByConstruction,
-    /// The check refutes it.
-    Fails,
-    /// The data do not tell.
-    Undecided,
+choices! {
+    /// Whether a claim holds.
+    #[derive(Default)]
+    pub enum Verdict {
+        /// The check confirms it.
+        #[default]
+        Holds = "holds",
+        /// It cannot fail: a definition, arithmetic.
+        ByConstruction = "holds by construction",
+        /// The check refutes it.
+        Fails = "fails",
+        /// The data do not tell.
+        Undecided = "undecided",
+    }
 }
 
 impl Verdict {
-    /// All verdicts, in the order of bars and columns.
-    pub const ALL: [Self; 4] = [Self::Holds, Self::ByConstruction, Self::Fails, Self::Undecided];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::ByConstruction => "holds by construction",
-            Self::Fails => "fails",
-            Self::Undecided => "undecided",
-        }
-    }
-
     /// The name in classes of the style sheet.
     const fn class(self) -> &'static str {
         match self {

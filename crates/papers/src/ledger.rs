@@ -144,10 +144,9 @@ impl Ledger {
             let outcome = Outcome { verdict, ours, interval, note };
             Entry::new(experiment.paper, experiment.name, experiment.command(effort), claim.text, outcome)
         };
-        let entries = finished.into_iter().flat_map(|(experiment, sheet)| {
-            let claims = sheet.claims.iter();
-            claims.map(move |claim| entry(experiment, claim))
-        });
+        let entries = finished
+            .into_iter()
+            .flat_map(|(experiment, sheet)| sheet.claims.iter().map(move |claim| entry(experiment, claim)));
         Self { effort: effort.name(), claims: entries.collect() }
     }
 
@@ -223,8 +222,7 @@ impl Entry {
 pub fn turned_by(experiment: &Experiment, id: &str) -> &'static [String] {
     let paper = PAPERS.iter().find(|paper| paper.name == experiment.paper);
     let mut records = paper.into_iter().flat_map(|paper| &paper.records);
-    let found = records.find(|record| record.is_of(experiment.name, id));
-    found.map_or(&[], |record| &record.turned_by)
+    records.find(|record| record.is_of(experiment.name, id)).map_or(&[], |record| &record.turned_by)
 }
 
 /// The claims that a mutation turns at the quick effort, by the committed ledger.

@@ -12,6 +12,9 @@
 //! | `loss_detection` | four systems over four `captures` (`populations`, `impact`, `causes`, `tool`), single flows (`senders`, `reactions`, `equations`), and the study's own tables (`published`) |
 //! | `run`, `html`, `program` | runs experiments one after another; the report as one page; the command line |
 
+#[macro_use]
+mod macros;
+
 pub mod claims;
 pub mod claims_page;
 pub mod coverage;
@@ -43,6 +46,7 @@ use recoup_draw::sequence::{Diagram, Panel};
 use recoup_table::{Columns, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::fmt::Display;
 use std::sync::LazyLock;
 use texts::Texts;
 
@@ -65,8 +69,8 @@ pub struct Paper {
     pub experiments: Vec<Experiment>,
     /// Its sentences that could be computed or measured, in its order.
     pub sentences: &'static [Sentence],
-    #[cfg(test)]
-    texts: &'static Texts,
+    /// Its texts.
+    pub(crate) texts: &'static Texts,
     /// What the committed ledger has of its claims.
     pub(crate) records: Vec<Record>,
     /// The committed ledger at the full and at the quick effort.
@@ -104,7 +108,6 @@ fn paper(name: &'static str, runs: &[Run], texts: &str, ledger: &str) -> Paper {
         heading: &texts.heading,
         citation: &texts.citation,
         sentences: &texts.sentences,
-        #[cfg(test)]
         texts,
         ledgers: [Effort::Full, Effort::Quick].map(|effort| Ledger::of(effort, &experiments, &records)),
         experiments,
@@ -272,10 +275,15 @@ fn to_value(part: &impl Serialize) -> Value {
     serde_json::to_value(part).unwrap_or_else(|e| json!({ "error": e.to_string() }))
 }
 
-/// These texts, with a separator between them.
-fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
-    texts.into_iter().collect::<Vec<_>>().join(separator)
+/// Values as text.
+pub(crate) trait Joined: IntoIterator<Item: Display> + Sized {
+    /// The values, with a separator between them.
+    fn joined(self, separator: &str) -> String {
+        self.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(separator)
+    }
 }
+
+impl<T: IntoIterator<Item: Display>> Joined for T {}
 
 /// Columns that start with the figure's name.
 fn columns_of_figure<R: 'static>(figure: &'static str) -> Columns<R> {

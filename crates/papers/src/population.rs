@@ -33,12 +33,9 @@ pub use flow::{Flow, Networks, Receivers, Traffic};
 pub use recoup_path::draws::LogNormal;
 pub use source::InMemory;
 
-use recoup_sim::FlowSpec;
 use recoup_trace::analyze::{Findings, Settings, follow};
 use recoup_trace::hosts::{DuplicateReports, HostFacts, Hosts};
 use recoup_trace::read::CapturedPacket;
-use std::ops::Range;
-use std::sync::Arc;
 
 /// Flows captured and analyzed together.
 pub(crate) const FLOWS_PER_CAPTURE: u64 = 64;
@@ -73,7 +70,7 @@ impl Population {
     ///
     /// # Errors
     /// If the path cannot be built. The paths of [`web`](Self::web) can.
-    pub(crate) fn bench(&self, number: u64, spec: impl FnOnce(&Flow) -> FlowSpec) -> Result<Bench, SettingsError> {
+    pub(crate) fn bench(&self, number: u64, spec: impl FnOnce(&Flow) -> FlowSpec) -> Result<Bench> {
         let flow = self.flow(number);
         Ok(Bench { spec: spec(&flow), simulation: simulation(&flow.path)?, seed: self.seed })
     }
@@ -83,7 +80,7 @@ impl Population {
     ///
     /// # Errors
     /// If a path cannot be built. The paths of [`web`](Self::web) can.
-    pub fn capture(&self, sender: &Profile, flows: Range<u64>) -> Result<Vec<CapturedPacket>, SettingsError> {
+    pub fn capture(&self, sender: &Profile, flows: Range<u64>) -> Result<Vec<CapturedPacket>> {
         Ok(self.capture_both_ends(sender, flows)?.at_servers)
     }
 
@@ -91,7 +88,7 @@ impl Population {
     ///
     /// # Errors
     /// As [`capture`](Self::capture).
-    pub fn capture_both_ends(&self, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures, SettingsError> {
+    pub fn capture_both_ends(&self, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures> {
         capture::capture_both_ends(self, sender, flows)
     }
 
@@ -102,11 +99,7 @@ impl Population {
     ///
     /// # Errors
     /// As [`capture`](Self::capture).
-    pub fn analyze<F: Findings>(
-        &self,
-        sender: &Profile,
-        findings: impl Fn() -> F + Sync,
-    ) -> Result<Vec<F>, SettingsError> {
+    pub fn analyze<F: Findings>(&self, sender: &Profile, findings: impl Fn() -> F + Sync) -> Result<Vec<F>> {
         // A platform on which the count does not fit could not hold the findings either.
         let captures = usize::try_from(self.flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
         let parts = in_parallel(captures, cores(), |i| {
@@ -119,7 +112,7 @@ impl Population {
                 hosts: Arc::new(self.receivers(sender, flows)),
                 ..Settings::default()
             };
-            Ok(follow(packets.into_iter(), &settings, &findings))
+            Ok::<_, ExperimentError>(follow(packets.into_iter(), &settings, &findings))
         })?;
         Ok(parts.into_iter().flatten().collect())
     }

@@ -3,11 +3,13 @@
 //! They are data (`claims/PAPER.toml` in this crate), written by hand. Code computes results and finds their texts by
 //! the names of the experiment and of the claim.
 
+use crate::PAPERS;
 use crate::claims::Source;
 use crate::coverage::Sentence;
 use crate::experiment::{Budget, Mutation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// The texts of a paper.
 #[derive(Debug, Deserialize)]
@@ -117,7 +119,7 @@ impl Texts {
     /// The note of a claim, unless its result decides: the claim's own, or the one whose name it has.
     pub fn note<'a>(&'a self, text: &'a Text) -> Option<&'a str> {
         let named = || self.notes.get(text.noted.as_ref()?).map(String::as_str);
-        text.note.as_deref().or_else(named)
+        text.note.as_deref().filter(|note| !note.contains(GAP)).or_else(named)
     }
 }
 
@@ -128,10 +130,50 @@ impl Text {
     }
 }
 
+/// Begins a gap for a value in a note: `{}`, or with the number of decimals `{:.1}`.
+const GAP: char = '{';
+
+/// The note with gaps of the claim of this name.
+///
+/// # Panics
+/// Without one: only code that fills the gaps asks for it.
+pub(crate) fn template(id: &str) -> &'static str {
+    let notes = PAPERS.iter().flat_map(|paper| &paper.texts.claims).filter(|text| text.id == id);
+    notes.filter_map(|text| text.note.as_deref()).find(|note| note.contains(GAP)).expect("a note with gaps")
+}
+
+/// The note with its gaps filled by these values.
+///
+/// # Panics
+/// If gaps and values differ in number.
+pub(crate) fn filled(note: &str, values: &[&dyn Display]) -> String {
+    let mut parts = note.split(GAP);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    let mut values = values.iter();
+    for part in parts {
+        let (format, rest) = part.split_once('}').expect("the end of a gap");
+        let value = values.next().expect("a value for each gap");
+        text += &match format.strip_prefix(":.").and_then(|digits| digits.parse().ok()) {
+            Some(digits) => format!("{value:.0$}", digits),
+            None => value.to_string(),
+        };
+        text += rest;
+    }
+    assert_eq!(values.len(), 0, "a gap for each value: {note}");
+    text
+}
+
 #[cfg(test)]
 mod tests {
+    use super::filled;
     use crate::PAPERS;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn values_fill_the_gaps_of_notes() {
+        assert_eq!(filled("{} of {:.1} %", &[&3, &2.25]), "3 of 2.2 %");
+        assert_eq!(filled("no gap", &[]), "no gap");
+    }
 
     /// A text without a result is in no ledger, and a result without a text stops the run that would record it.
     #[test]

@@ -178,10 +178,7 @@ fn name(claim: &Claim) -> String {
 
 /// A section with its sign, if it is a number.
 pub(super) fn place(section: &str) -> String {
-    match section.starts_with(|c: char| c.is_ascii_digit()) {
-        true => format!("§{section}"),
-        false => section.to_string(),
-    }
+    if section.starts_with(|c: char| c.is_ascii_digit()) { format!("§{section}") } else { section.to_string() }
 }
 
 /// Our result with its interval.

@@ -23,7 +23,6 @@ mod tradeoff;
 use super::NAME;
 use super::captures::CAPTURES;
 use super::populations::population;
-use crate::experiment::Effort;
 use crate::last::Last;
 use crate::prelude::*;
 use recoup_captures::capture::{Capture, Unwatched};
@@ -31,47 +30,31 @@ use recoup_captures::parameters::{
     ChangeKind, Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel, study_capture,
 };
 use recoup_captures::study::Model;
-use recoup_captures::study::published::System;
 use recoup_draw::chart::PointPanel;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
-use recoup_support::stats::Estimate;
 use recoup_trace::analyze::Settings;
-use recoup_units::Segments;
-use std::sync::Arc;
 
 /// The flows of each system in each capture.
 fn flows(effort: Effort) -> u64 {
     effort.of(8000, 1000)
 }
 
-/// A figure of §V-B.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Id {
-    /// k.
-    Fig4,
-    /// The minimum RTO.
-    Fig5a,
-    /// a and b.
-    Fig5b,
-    /// Accuracy and timeliness.
-    Tradeoff,
+choices! {
+    /// A figure of §V-B.
+    pub enum Id {
+        /// k.
+        Fig4 = "fig4",
+        /// The minimum RTO.
+        Fig5a = "fig5a",
+        /// a and b.
+        Fig5b = "fig5b",
+        /// Accuracy and timeliness.
+        Tradeoff = "tradeoff",
+    }
 }
 
 impl Id {
-    /// Every figure regenerated.
-    pub const ALL: [Self; 4] = [Self::Fig4, Self::Fig5a, Self::Fig5b, Self::Tradeoff];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fig4 => "fig4",
-            Self::Fig5a => "fig5a",
-            Self::Fig5b => "fig5b",
-            Self::Tradeoff => "tradeoff",
-        }
-    }
-
     fn title(self) -> String {
         let other = match self {
             Self::Fig4 => "other k",
@@ -162,7 +145,7 @@ impl Impact {
     /// Simulates and studies populations of `flows` flows for each system in each capture.
     fn simulate(setup: &Setup, flows: u64) -> Result<Self> {
         let of = |system: &System| study(setup, flows, system);
-        System::ALL.iter().map(of).collect::<Result<_, _>>().map(Self)
+        System::ALL.iter().map(of).collect::<Result<_>>().map(Self)
     }
 
     /// The last result is kept, because every figure needs it.
@@ -276,25 +259,23 @@ pub struct Row {
 }
 
 fn columns(figure: &'static str) -> Columns<Row> {
-    columns_of_figure::<Row>(figure)
-        .column("system", "", "the system of the servers", |row| row.system)
-        .column("replaced", "", "the parameter and its value", |row| row.replaced.clone())
-        .column("senders", "senders", "servers with a needed loss", |row| row.senders)
-        .column("best_case_rtts", "RTTs", "mean of what ideal loss detection saves", |row| row.best_case_rtts)
-        .column("saved_rtts", "RTTs", "mean reduction; negative: longer", |row| row.saved_rtts)
-        .column("saved_ms", "ms", "mean reduction; negative: longer", |row| row.saved_ms)
-        .column("faster_percent", "%", "senders whose connection is shorter", |row| row.faster_percent)
-        .column("slower_percent", "%", "senders whose connection is longer", |row| row.slower_percent)
+    columns!(columns_of_figure::<Row>(figure), row;
+        system, "", "the system of the servers";
+        replaced, "", "the parameter and its value" => row.replaced.clone();
+        senders, "senders", "servers with a needed loss";
+        best_case_rtts, "RTTs", "mean of what ideal loss detection saves";
+        saved_rtts, "RTTs", "mean reduction; negative: longer";
+        saved_ms, "ms", "mean reduction; negative: longer";
+        faster_percent, "%", "senders whose connection is shorter";
+        slower_percent, "%", "senders whose connection is longer";
+    )
 }
 
 /// The values in the table of a figure.
 fn replaced(id: Id) -> Vec<Replaced> {
     let weights = || (0..=5).map(|n| 1 << n);
     match id {
-        Id::Fig4 => {
-            let k = [2, 3, 4, 6, 8].map(Replaced::K).into_iter();
-            k.chain(M.map(Replaced::M)).collect()
-        }
+        Id::Fig4 => [2, 3, 4, 6, 8].map(Replaced::K).into_iter().chain(M.map(Replaced::M)).collect(),
         Id::Fig5a => [100, 200, 400, 800, 1000].map(Replaced::MinRto).into(),
         Id::Fig5b => weights().map(Replaced::A).chain(weights().map(Replaced::B)).collect(),
         Id::Tradeoff => D.map(Replaced::D).into(),
@@ -325,7 +306,7 @@ fn panels(id: Id, impact: &Impact) -> Vec<PointPanel> {
 ///
 /// # Errors
 /// Never with these populations.
-pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet> {
     Ok(sheet_of(id, &*Impact::of(setup)?))
 }
 

@@ -10,15 +10,11 @@
 //! Deviations: unless an experiment asks for time between segments, the network has no rate limit, so that a flight is sent
 //! and acknowledged at once. The client acknowledges every segment, as the study's model assumes.
 
-use crate::flow::{Bench, Log};
+use crate::prelude::*;
 use recoup_path::{DropCause, Exit};
-use recoup_recovery::{Mechanisms, Transmission, Trigger};
-use recoup_sim::{Entrance, FlowSpec, Network, Packet, Point, TimerModel};
+use recoup_sim::{Entrance, TimerModel};
 use recoup_tcp::Config;
-use recoup_tcp::flow::{Host, Workload};
-use recoup_units::{Direction, FlowId, Instant, Offset};
-use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
+use recoup_tcp::flow::Workload;
 
 /// Payload bytes of a segment.
 pub const SEGMENT: u16 = 1000;
@@ -104,10 +100,7 @@ impl Transfer {
 impl Transfer {
     /// Runs it. This happens to the first transmissions of these segments; everything else passes.
     pub fn run_with(&self, segments: &[u64], fate: Fate) -> Log {
-        self.run(|packet| match packet.copy == 1 && segments.contains(&packet.segment) {
-            true => fate,
-            false => Fate::Passes,
-        })
+        self.run(|packet| if packet.copy == 1 && segments.contains(&packet.segment) { fate } else { Fate::Passes })
     }
 }
 
@@ -143,17 +136,17 @@ impl Log {
     pub fn acks_arrived(&self) -> impl Iterator<Item = (Instant, u64)> {
         let mut sent = self.packets_at(Direction::Down, Point::Sent).filter(|seen| seen.segment.payload_len > 0);
         let first = sent.next();
-        let arrived = self.packets_at(Direction::Up, Point::Arrived).filter(|seen| seen.segment.payload_len == 0);
-        arrived.filter_map(move |seen| {
-            let first = first.filter(|first| first.at < seen.at)?;
-            Some((seen.at, u64::from(seen.segment.ack.since(first.segment.seq)) / self.mss + 1))
-        })
+        self.packets_at(Direction::Up, Point::Arrived).filter(|seen| seen.segment.payload_len == 0).filter_map(
+            move |seen| {
+                let first = first.filter(|first| first.at < seen.at)?;
+                Some((seen.at, u64::from(seen.segment.ack.since(first.segment.seq)) / self.mss + 1))
+            },
+        )
     }
 
     /// When duplicate ACKs arrived that ask for this segment, the first ACK that does so left out.
     pub fn duplicates(&self, segment: u64) -> Vec<Instant> {
-        let asks = self.acks_arrived().filter(|(_, wanted)| *wanted == segment);
-        asks.skip(1).map(|(at, _)| at).collect()
+        self.acks_arrived().filter(|(_, wanted)| *wanted == segment).skip(1).map(|(at, _)| at).collect()
     }
 }
 

@@ -4,9 +4,6 @@
 //! A retransmission is spurious if an earlier transmission of its first byte arrives, sooner or later.
 
 use crate::prelude::*;
-use recoup_recovery::State;
-use recoup_wire::Flags;
-use std::collections::HashMap;
 
 /// A retransmission of data by the server.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,9 +3,8 @@
 use super::Population;
 use super::draw::{Draws, Purpose};
 use crate::prelude::*;
-use recoup_path::draws::LogNormal;
 use recoup_path::{GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue};
-use recoup_sim::{FlowSpec, TimerModel};
+use recoup_sim::TimerModel;
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::BitRate;
@@ -140,9 +139,10 @@ impl Flow {
             workload: workload(&population.traffic, &draws),
             sack: offers_sack(population, number),
             timestamps: draws.happens(receivers.timestamps, Purpose::Timestamps),
-            acks: match draws.happens(receivers.delayed_acks, Purpose::DelayedAcks) {
-                true => AckPolicy::Delayed(Duration::from_millis(200)),
-                false => AckPolicy::Quick,
+            acks: if draws.happens(receivers.delayed_acks, Purpose::DelayedAcks) {
+                AckPolicy::Delayed(Duration::from_millis(200))
+            } else {
+                AckPolicy::Quick
             },
             receive_buffer: receivers.buffer,
         }
@@ -181,8 +181,7 @@ fn path(networks: &Networks, draws: &Draws) -> PathSpec {
     let rtt = draws.lognormal(&networks.rtt, Purpose::Rtt, 0);
     let loss = draws.lognormal(&networks.loss, Purpose::Loss, 0);
     let propagation = || HopSpec::Delay(millis(rtt / 2.0));
-    let bursts = draws.happens(networks.bursty, Purpose::Bursts);
-    let burst = bursts.then_some(networks.burst);
+    let burst = draws.happens(networks.bursty, Purpose::Bursts).then_some(networks.burst);
     let mut down = vec![losses(loss, burst), bottleneck(networks, draws), propagation()];
     if draws.happens(networks.reordering, Purpose::Reordering) {
         let extra = draws.lognormal(&networks.reordering_delay, Purpose::ReorderingDelay, 0);
@@ -209,10 +208,7 @@ fn bottleneck(networks: &Networks, draws: &Draws) -> HopSpec {
     let rate = draws.lognormal(&networks.rate, Purpose::Rate, 0);
     let full = draws.lognormal(&networks.queue, Purpose::Queue, 0);
     let pauses = draws.happens(networks.pausing, Purpose::Pauses);
-    let rate = match pauses {
-        true => rate.min(networks.pausing_rate),
-        false => rate,
-    };
+    let rate = if pauses { rate.min(networks.pausing_rate) } else { rate };
     // One Mbit/s sends 125 bytes per ms.
     let packets = (full * rate * 125.0 / PACKET).max(8.0);
     let queue = Queue::Packets(packets as u32);

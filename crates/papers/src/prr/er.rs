@@ -70,20 +70,20 @@ fn own<'a>(drop: &'a str, writes: &'a str, reorder: &'a str) -> [(&'a str, &'a s
     [("drop", drop), ("writes", writes), ("reorder", reorder), ("ack", "quick"), ("initial_window", "10")]
 }
 
-fn data(setup: &Setup) -> Result<Data, ExperimentError> {
+fn data(setup: &Setup) -> Result<Data> {
     let lossy = |profile: &str, drop: &str, segments: u64| {
         let writes = format!("{segments}kB@0");
         flow(setup, profile, &own(drop, &writes, "none"))
     };
-    let two = |segments| -> Result<[Trace; 2], ExperimentError> {
+    let two = |segments| -> Result<[Trace; 2]> {
         Ok([lossy(BASELINE, "data:1", segments)?, lossy(NAIVE, "data:1", segments)?])
     };
     let positions = (1..=RESPONSE).map(|lost| {
         let drop = format!("data:{lost}");
         Ok([lossy(BASELINE, &drop, RESPONSE)?, lossy(NAIVE, &drop, RESPONSE)?])
     });
-    let positions: Result<Vec<_>, ExperimentError> = positions.collect();
-    let held = |extra| -> Result<[Count; 2], ExperimentError> {
+    let positions: Result<Vec<_>> = positions.collect();
+    let held = |extra| -> Result<[Count; 2]> {
         let reorder = format!("0.15:{extra}ms");
         Ok([count(setup, NAIVE, "3kB@0", &reorder)?, count(setup, BOTH, "3kB@0", &reorder)?])
     };
@@ -103,7 +103,7 @@ fn data(setup: &Setup) -> Result<Data, ExperimentError> {
 }
 
 /// Flows without losses.
-fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Count, ExperimentError> {
+fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Count> {
     let mut flows = Bench::new(setup, profile, &own("none", writes, reorder))?;
     let mut count = Count::default();
     for number in 0..setup.effort.of(1000, 300) {
@@ -111,8 +111,7 @@ fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Co
         count.flows += 1;
         let mut is_reordered = false;
         for step in &trace.steps {
-            let early = step.again.iter().filter(|(_, by)| *by == Trigger::Early);
-            let early = early.count() as u64;
+            let early = step.again.iter().filter(|(_, by)| *by == Trigger::Early).count() as u64;
             count.early += early;
             count.after_reordering += if is_reordered { early } else { 0 };
             is_reordered |= step.reordering > 0;
@@ -122,7 +121,7 @@ fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Co
 }
 
 /// A response whose segments may be held back, and the next one.
-fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
+fn needless(setup: &Setup) -> Result<Vec<Needless>> {
     let writes = format!("3kB@0,10kB@{NEXT}ms");
     let settings = own("none", &writes, "0.1:15ms");
     // Most clients have no timestamps (table 1), so that only DSACKs undo a reduction.
@@ -147,7 +146,7 @@ fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
 }
 
 /// The time from the first SACK to the early retransmission of the first of two segments.
-fn delays(setup: &Setup) -> Result<Vec<(f64, f64)>, ExperimentError> {
+fn delays(setup: &Setup) -> Result<Vec<(f64, f64)>> {
     let mut delays = Vec::new();
     for rtt in RTTS {
         let value = format!("{rtt}ms");
@@ -167,7 +166,7 @@ fn delays(setup: &Setup) -> Result<Vec<(f64, f64)>, ExperimentError> {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let data = data(setup)?;
     Ok(finding_sheet(ID, "Early retransmit in single flows", findings(&data), claims::all(&data), chart(&data)))
 }

@@ -11,7 +11,7 @@ mod claims;
 use super::finding::{Finding, list, sheet as finding_sheet};
 use super::trace::{Trace, flow};
 use crate::prelude::*;
-use recoup_recovery::{LossDetector, State};
+use recoup_recovery::LossDetector;
 
 /// The name on the command line.
 pub const ID: &str = "linux";
@@ -106,7 +106,7 @@ fn own<'a>(drop: &'a str, writes: &'a str) -> [(&'a str, &'a str); 3] {
     [("drop", drop), ("writes", writes), ("ack", "quick")]
 }
 
-fn data(setup: &Setup) -> Result<Data, ExperimentError> {
+fn data(setup: &Setup) -> Result<Data> {
     let run = |profile, drop: &str, writes: &str| flow(setup, profile, &own(drop, writes));
     let cubic = |rate: &str, writes: &str| {
         let profile = format!("linux-2.6+cubic+fack+holes+{rate}");
@@ -128,18 +128,17 @@ fn data(setup: &Setup) -> Result<Data, ExperimentError> {
         one_lost: run(LINUX, "data:1", PLENTY)?,
         cubic: [cubic("halving", PLENTY)?, cubic("prr", PLENTY)?],
         idle: [cubic("halving", "100kB@0")?, cubic("prr", "100kB@0")?],
-        heavy: heavy.collect::<Result<_, _>>()?,
+        heavy: heavy.collect::<Result<_>>()?,
         lonely: lonely(setup)?,
         next_write: [later(LINUX)?, later(PRR)?],
     })
 }
 
-fn first_sack(setup: &Setup) -> Result<Vec<FirstSack>, ExperimentError> {
-    let enters = |profile, missing: u64| -> Result<bool, ExperimentError> {
+fn first_sack(setup: &Setup) -> Result<Vec<FirstSack>> {
+    let enters = |profile, missing: u64| -> Result<bool> {
         let drop = format!("data:1-{missing}");
-        let trace = flow(setup, profile, &own(&drop, PLENTY))?;
-        let first = trace.steps.iter().find(|step| step.sacked > 0);
-        Ok(first.is_some_and(|step| step.state == State::Recovery))
+        let steps = flow(setup, profile, &own(&drop, PLENTY))?.steps;
+        Ok(steps.iter().find(|step| step.sacked > 0).is_some_and(|step| step.state == State::Recovery))
     };
     let all = (1..=8).map(|missing| {
         Ok(FirstSack { missing, with_fack: enters(LINUX, missing)?, without: enters(COUNTING, missing)? })
@@ -147,7 +146,7 @@ fn first_sack(setup: &Setup) -> Result<Vec<FirstSack>, ExperimentError> {
     all.collect()
 }
 
-fn holes(setup: &Setup) -> Result<Vec<Hole>, ExperimentError> {
+fn holes(setup: &Setup) -> Result<Vec<Hole>> {
     let all = (2..FLIGHT).map(|segment| {
         let drop = format!("data:1,data:{segment}");
         let trace = flow(setup, LINUX, &own(&drop, "20kB@0"))?;
@@ -165,7 +164,7 @@ fn holes(setup: &Setup) -> Result<Vec<Hole>, ExperimentError> {
 }
 
 /// Flows with random losses and reordering.
-fn reordering(setup: &Setup) -> Result<AfterReordering, ExperimentError> {
+fn reordering(setup: &Setup) -> Result<AfterReordering> {
     let settings = [
         ("writes", "none"),
         ("segments", "150"),
@@ -201,7 +200,7 @@ fn note_entries(trace: &Trace, found: &mut AfterReordering) {
     }
 }
 
-fn lonely(setup: &Setup) -> Result<Vec<Lonely>, ExperimentError> {
+fn lonely(setup: &Setup) -> Result<Vec<Lonely>> {
     let mut all = Vec::new();
     for segments in [5, 10, 20] {
         for lost in 1..=segments - DUPTHRESH {
@@ -224,7 +223,7 @@ fn lonely(setup: &Setup) -> Result<Vec<Lonely>, ExperimentError> {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let data = data(setup)?;
     Ok(finding_sheet(
         ID,

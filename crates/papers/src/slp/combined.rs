@@ -205,7 +205,7 @@ fn chart(cells: &[CombinedCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(run: &experiment::Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(run: &experiment::Setup) -> Result<Sheet> {
     let [full, quick] = FLOWS;
     Ok(to_sheet(figure(run, run.effort.of(full, quick))?))
 }

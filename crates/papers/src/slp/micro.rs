@@ -3,12 +3,8 @@
 //! Such a run is deterministic unless its `drop` setting is random. It decides sentences about a mechanism, where a
 //! population would only blur the answer.
 
-use crate::experiment::Setup;
-use crate::flow::{self, Keys, Log, ms};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Transmission;
-use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::{Instant, Span};
+use crate::flow;
+use crate::prelude::*;
 
 /// The settings that every such flow begins with: no losses, no rate, an ACK per segment.
 const PLAIN: Keys<'static> = &[
@@ -28,11 +24,12 @@ impl Log {
             let is_it = |what: Transmission| what.is_new() && what.span().is_some_and(|one| one.start == span.start);
             self.sent(host).find(|(_, what)| is_it(*what)).map(|(at, _)| at)
         };
-        let copies = self.sent(host).filter_map(|(at, what)| match what {
-            Transmission::Copy(span) => Some((span, original(span)?, at)),
-            _ => None,
-        });
-        copies.collect()
+        self.sent(host)
+            .filter_map(|(at, what)| match what {
+                Transmission::Copy(span) => Some((span, original(span)?, at)),
+                _ => None,
+            })
+            .collect()
     }
 }
 
@@ -42,7 +39,7 @@ pub fn plain<'a>(own: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 }
 
 /// Runs one flow of `profile` with these settings in addition to the plain ones.
-pub fn run(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log, SettingsError> {
+pub fn run(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log> {
     flow::run(setup, profile, &plain(own))
 }
 

@@ -67,7 +67,7 @@ pub struct Learned {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let cells = cells(setup)?;
     let title = "What losses and copies cost on average, and what the arbitrator estimates";
     let claims = claims::all(&cells, learned(setup)?);
@@ -85,7 +85,7 @@ fn cells(setup: &Setup) -> Result<Vec<StakeCell>> {
     let t2 = |bytes: f64, kbps: f64| (1.0 - LOSS) * bytes * 8.0 / kbps;
     // SYN and request with their headers.
     let (syn, request) = (60.0, 352.0);
-    let cell = |row, rate_kbps, predicted_ms, flows, arms: [(&str, Keys<'_>); 2]| {
+    let cell = |row, rate_kbps, predicted_ms, flows, arms: [(&str, Keys<'_>); 2]| -> Result<_> {
         let [one, other] = arms.map(|(profile, settings)| times(setup, profile, settings, flows));
         let longer = one?.into_iter().zip(other?).map(|(one, other)| other - one);
         Ok(StakeCell { row, rate_kbps, flows, longer_ms: Estimate::of(longer), predicted_ms })
@@ -117,10 +117,7 @@ fn learned(setup: &Setup) -> Result<Learned> {
         let settings: Vec<_> = [("rtt", "40ms"), ("rate", "20Mbit")].into_iter().chain(more.iter().copied()).collect();
         Ok(super::micro::run(setup, WITH, &settings)?.record.counters.copies)
     };
-    let learned = match setup.is_mutated("configured") {
-        true => "0.02",
-        false => "learned",
-    };
+    let learned = if setup.is_mutated("configured") { "0.02" } else { "learned" };
     let lossless = |p| copies(&[("exchanges", &exchanges), ("slp.q", "tail:1"), ("slp.p", p)]);
     let lossy = |p| {
         copies(&[
@@ -162,23 +159,25 @@ fn chart(cells: &[StakeCell]) -> BarChart {
 }
 
 fn columns() -> Columns<StakeCell> {
-    columns_of_figure::<StakeCell>(ID)
-        .column("row", "", "the comparison", |c| c.row)
-        .column("rate_kbps", "kbit/s", "rate of the link", |c| c.rate_kbps)
-        .column("flows", "", "flows of each arm", |c| c.flows)
-        .column("longer_ms", "ms", "completion time added, mean", |c| c.longer_ms.mean)
-        .column("longer_half_ms", "ms", "half of its interval of 95 % confidence", |c| c.longer_ms.half)
-        .column("predicted_ms", "ms", "the arbitrator's estimate", |c| c.predicted_ms)
+    columns!(columns_of_figure::<StakeCell>(ID), c;
+        row, "", "the comparison";
+        rate_kbps, "kbit/s", "rate of the link";
+        flows, "", "flows of each arm";
+        longer_ms, "ms", "completion time added, mean" => c.longer_ms.mean;
+        longer_half_ms, "ms", "half of its interval of 95 % confidence" => c.longer_ms.half;
+        predicted_ms, "ms", "the arbitrator's estimate";
+    )
 }
 
 fn text(cells: &[StakeCell]) -> String {
-    Columns::new()
-        .shown("comparison", |c: &StakeCell| c.row)
-        .shown("rate (kbit/s)", |c| c.rate_kbps)
-        .shown("flows", |c| c.flows)
-        .shown("added (ms)", |c| c.longer_ms)
-        .shown("estimate (ms)", |c| format!("{:.2}", c.predicted_ms))
-        .to_table(cells)
+    columns!(Columns::<StakeCell>::new(), c;
+        "comparison" => c.row;
+        "rate (kbit/s)" => c.rate_kbps;
+        "flows" => c.flows;
+        "added (ms)" => c.longer_ms;
+        "estimate (ms)" => format!("{:.2}", c.predicted_ms);
+    )
+    .to_table(cells)
 }
 
 #[cfg(test)]

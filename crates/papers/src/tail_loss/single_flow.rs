@@ -4,12 +4,8 @@
 //! retransmitted, why, and how long after its transmission and after the last ACK.
 
 use super::tampered::{Tamper, Tampered};
-use crate::flow::Seen;
 use crate::prelude::*;
-use recoup_recovery::Timer;
 use recoup_tcp::flow::When;
-use recoup_units::Span;
-use recoup_wire::Flags;
 
 /// A retransmission of data, or new data sent as a probe, with the sender's state at that moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,7 +150,7 @@ impl Log {
 ///
 /// # Errors
 /// Settings that contradict each other.
-pub fn run_losing_fin(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log, SettingsError> {
+pub fn run_losing_fin(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log> {
     let mut bench =
         Bench::over(setup, profile, &setup.settings(own)?, |chains| Tampered::new(chains, Tamper::LoseFin))?;
     let server = &mut bench.spec.workload.server;

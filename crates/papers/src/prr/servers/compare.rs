@@ -8,7 +8,7 @@
 
 use super::Cell;
 use super::connection::Connection;
-use recoup_support::stats::Estimate;
+use crate::prelude::*;
 
 /// How often quantiles are resampled.
 const RESAMPLES: u64 = 200;
@@ -33,8 +33,7 @@ impl Ratio {
     /// The sum of `of` divided by the sum of `per`; `None` if that is 0.
     fn new(cell: &Cell, of: &impl Of, per: &impl Of) -> Option<Self> {
         let users = cell.connections.len() as f64;
-        let pairs = cell.connections.iter();
-        let pairs: Vec<(f64, f64)> = pairs.map(|one| (of(one), per(one))).collect();
+        let pairs: Vec<(f64, f64)> = cell.connections.iter().map(|one| (of(one), per(one))).collect();
         let (sum, all) = pairs.iter().fold((0.0, 0.0), |(x, n), pair| (x + pair.0, n + pair.1));
         let value = sum / all;
         let terms = pairs.iter().map(|(x, n)| (x - value * n) * users / all);
@@ -62,8 +61,7 @@ pub fn relative(base: &Cell, arm: &Cell, of: impl Of, per: impl Of) -> Estimate 
         return Estimate::UNKNOWN;
     };
     let quotient = b.value / a.value;
-    let terms = a.terms.iter().zip(&b.terms);
-    let terms: Estimate = terms.map(|(x, y)| (y - quotient * x) / a.value).collect();
+    let terms: Estimate = a.terms.iter().zip(&b.terms).map(|(x, y)| (y - quotient * x) / a.value).collect();
     Estimate { mean: quotient - 1.0, ..terms } * 100.0
 }
 
@@ -148,8 +146,7 @@ impl Values {
 pub fn quantile_differences(base: &Values, arm: &Values, shares: &[f64]) -> Vec<Estimate> {
     let differences = |weight: &dyn Fn(u32) -> u64| -> Vec<f64> {
         let [base, arm] = [base, arm].map(|values| values.quantiles(shares, weight));
-        let pairs = base.iter().zip(&arm);
-        pairs.map(|(a, b)| 100.0 * (b / a - 1.0)).collect()
+        base.iter().zip(&arm).map(|(a, b)| 100.0 * (b / a - 1.0)).collect()
     };
     let whole = differences(&|_| 1);
     let resampled: Vec<Vec<f64>> =
@@ -159,10 +156,7 @@ pub fn quantile_differences(base: &Values, arm: &Values, shares: &[f64]) -> Vec<
         let center = values.clone().sum::<f64>() / RESAMPLES as f64;
         let squares: f64 = values.map(|value| (value - center).powi(2)).sum();
         let half = Z * (squares / (RESAMPLES - 1) as f64).sqrt();
-        match mean.is_finite() && half.is_finite() {
-            true => Estimate { mean: *mean, half },
-            false => Estimate::UNKNOWN,
-        }
+        if mean.is_finite() && half.is_finite() { Estimate { mean: *mean, half } } else { Estimate::UNKNOWN }
     };
     whole.iter().enumerate().map(estimate).collect()
 }
@@ -190,10 +184,7 @@ fn poisson(resample: u64, user: u32) -> u64 {
 /// An estimate for reading: `-4.7 ± 0.3 %`.
 pub fn shown(estimate: Estimate, unit: &str) -> String {
     let Estimate { mean, half } = estimate;
-    match half.is_finite() {
-        true => format!("{mean:.1} ± {half:.1}{unit}"),
-        false => "no data".into(),
-    }
+    if half.is_finite() { format!("{mean:.1} ± {half:.1}{unit}") } else { "no data".into() }
 }
 
 #[cfg(test)]

@@ -20,9 +20,6 @@ use super::tables::{self, count, fast, retransmissions, segments};
 use super::users::{Service, Users};
 use super::{Cell, Evaluation};
 use crate::prelude::*;
-use recoup_path::draws::LogNormal;
-use recoup_recovery::Counters;
-use recoup_support::stats::Estimate;
 
 /// The users of DC2.
 pub fn users() -> Users {

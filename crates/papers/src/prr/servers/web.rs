@@ -16,10 +16,8 @@ use super::rows::Rows;
 use super::tables::{self, count, fast, latency, responses, retransmissions};
 use super::users::{Service, Users};
 use super::{Cell, Evaluation};
-use crate::distribution::quantile;
-use recoup_path::draws::LogNormal;
-use recoup_recovery::{Recovery, State};
-use recoup_support::stats::Estimate;
+use crate::prelude::*;
+use recoup_recovery::Recovery;
 
 /// The mean response, in bytes (table 1).
 const MEAN_RESPONSE: f64 = 7500.0;
@@ -102,10 +100,7 @@ pub fn evaluate(cells: &[Cell]) -> Evaluation {
 pub fn inputs(rows: &mut Rows, cell: &Cell) {
     let all = responses(|_| true);
     let users = cell.connections.len() as f64;
-    let bytes = |connection: &Connection| {
-        let bytes = connection.responses.iter().map(|one| one.bytes as f64);
-        bytes.sum::<f64>() / 1e3
-    };
+    let bytes = |connection: &Connection| connection.responses.iter().map(|one| one.bytes as f64).sum::<f64>() / 1e3;
     tables::met(rows, cell, "requests per connection", "", ratio(cell, &all, |_| 1.0), 3.1);
     tables::met(rows, cell, "mean response", "kB", ratio(cell, bytes, &all), 7.5);
     tables::met(rows, cell, "fitted: retransmission rate", "%", tables::retransmission_rate(cell), 2.5);
@@ -221,8 +216,7 @@ fn table9(rows: &mut Rows, cells: &[Cell]) {
             let what = format!("{name}, {:.0} %", share * 100.0);
             let ours = base.into_iter().zip([Estimate::exactly(quantiles[i])]);
             rows.add(("Table 9", format!("latency of responses {what}"), "ms"), ours, &[paper(0, i)]);
-            let arms = cells[1..].iter().map(|cell| cell.arm.name);
-            let ours = arms.zip(changes.iter().map(|change| change[i]));
+            let ours = cells[1..].iter().map(|cell| cell.arm.name).zip(changes.iter().map(|change| change[i]));
             let header = ("Table 9", format!("difference of responses {what}"), "%");
             rows.add(header, ours, &[paper(1, i), paper(2, i)]);
         }
@@ -246,14 +240,12 @@ fn table9(rows: &mut Rows, cells: &[Cell]) {
 
 /// The latencies of the responses that `counts`, in ms.
 fn latencies(connection: &Connection, counts: impl Fn(&Answer) -> bool) -> Vec<f64> {
-    let found = connection.responses.iter().filter(|one| counts(one));
-    found.map(|one| one.latency_ms).collect()
+    connection.responses.iter().filter(|one| counts(one)).map(|one| one.latency_ms).collect()
 }
 
 /// A quantity of all recoveries, in ascending order.
 fn of_recoveries(cell: &Cell, of: impl Fn(&Recovery) -> f64) -> Vec<f64> {
-    let all = cell.connections.iter().flat_map(|one| one.recoveries());
-    let mut values: Vec<f64> = all.map(of).collect();
+    let mut values: Vec<f64> = cell.connections.iter().flat_map(|one| one.recoveries()).map(of).collect();
     values.sort_by(f64::total_cmp);
     values
 }
@@ -268,8 +260,12 @@ fn at(values: &[f64], share: f64) -> Estimate {
 
 /// The most segments sent on one ACK in each recovery, in ascending order.
 fn largest_bursts(cell: &Cell) -> Vec<f64> {
-    let disturbed = cell.connections.iter().filter_map(|c| c.disturbed.as_ref());
-    let mut bursts: Vec<f64> = disturbed.flat_map(|it| it.bursts.iter().map(|b| f64::from(*b))).collect();
+    let mut bursts: Vec<f64> = cell
+        .connections
+        .iter()
+        .filter_map(|c| c.disturbed.as_ref())
+        .flat_map(|it| it.bursts.iter().map(|b| f64::from(*b)))
+        .collect();
     bursts.sort_by(f64::total_cmp);
     bursts
 }
@@ -277,8 +273,8 @@ fn largest_bursts(cell: &Cell) -> Vec<f64> {
 /// The share of the recoveries in which more than ten segments were sent on one ACK, in percent.
 fn bursts_above_ten(cell: &Cell) -> Estimate {
     let bursts = |connection: &Connection, least: u32| {
-        let bursts = connection.disturbed.as_ref().map_or(&[][..], |it| &it.bursts);
-        bursts.iter().filter(|burst| **burst >= least).count() as f64
+        connection.disturbed.as_ref().map_or(&[][..], |it| &it.bursts).iter().filter(|burst| **burst >= least).count()
+            as f64
     };
     percent(cell, move |c| bursts(c, 11), move |c| bursts(c, 0))
 }

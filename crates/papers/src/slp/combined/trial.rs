@@ -3,11 +3,8 @@
 use super::DEADLINE;
 use super::grid::{Copied, Setup};
 use super::watch::{Pairs, Watch};
-use crate::distribution::quantile;
 use crate::experiment;
 use crate::prelude::*;
-use recoup_recovery::Counters;
-use recoup_support::stats::Estimate;
 
 /// The flows of one cell.
 #[derive(Debug, Default)]

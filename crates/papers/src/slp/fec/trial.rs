@@ -112,8 +112,8 @@ struct Network {
 impl Network {
     fn new(p: f64, seed: u64, flow: FlowId) -> Result<Self> {
         let loss = LossSpec { kind: LossKind::Bernoulli(Probability::new(p).unwrap_or_default()), transmission: None };
-        let chain = Chain::new(&[HopSpec::Loss(loss)], Direction::Down, seed);
-        let chain = chain.map_err(|e| SettingsError::Path(e.to_string()))?;
+        let chain = Chain::new(&[HopSpec::Loss(loss)], Direction::Down, seed)
+            .map_err(|e| SettingsError::Path(e.to_string()))?;
         Ok(Self { chain, flow })
     }
 

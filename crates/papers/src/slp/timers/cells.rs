@@ -105,8 +105,8 @@ fn losses(setup: &Setup) -> Result<Vec<LossCell>> {
 /// The cost of losing the last of eight segments with a copy and without.
 fn copied(setup: &Setup) -> Result<Vec<(u64, u64, f64, f64)>> {
     let costs = |timer: (u64, u64)| {
-        let fct = |profile, drop| Ok::<_, SettingsError>(fct_ms(&timed(setup, profile, timer, "8", drop)?));
-        let cost = |profile| Ok::<_, SettingsError>(fct(profile, "tail:1")? - fct(profile, "none")?);
+        let fct = |profile, drop| Ok::<_, ExperimentError>(fct_ms(&timed(setup, profile, timer, "8", drop)?));
+        let cost = |profile| Ok::<_, ExperimentError>(fct(profile, "tail:1")? - fct(profile, "none")?);
         Ok((timer.0, timer.1, cost("linux-3.17+slp")?, cost(SENDER)?))
     };
     timers().map(costs).collect()
@@ -115,8 +115,7 @@ fn copied(setup: &Setup) -> Result<Vec<(u64, u64, f64, f64)>> {
 /// The server's transmissions up to its first retransmission.
 fn until_again(log: &Log) -> Vec<(Instant, Transmission)> {
     let is_again = |(_, what): &(Instant, Transmission)| matches!(what, Transmission::Again(..));
-    let before = log.sent(Host::Server).take_while(|one| !is_again(one));
-    before.chain(log.sent(Host::Server).find(is_again)).collect()
+    log.sent(Host::Server).take_while(|one| !is_again(one)).chain(log.sent(Host::Server).find(is_again)).collect()
 }
 
 /// A flow of one segment, which is lost, or delayed beyond the RTO.

@@ -1,7 +1,7 @@
 //! The flows.
 
 use super::WindowCell;
-use crate::flow::{Seen, SenderState};
+use crate::flow::SenderState;
 use crate::prelude::*;
 use crate::slp::micro::{fct_ms, run};
 
@@ -144,15 +144,17 @@ fn rule(setup: &Setup) -> Result<Vec<WindowCell>> {
 
 /// Segments sent before the first ACK of data.
 fn first_flight(log: &Log) -> u64 {
-    let before = log.states(Host::Server).filter(|state| state.una == Offset::DATA);
-    before.map(|state| state.nxt.since(Offset::DATA) / state.mss).max().unwrap_or(0)
+    log.states(Host::Server)
+        .filter(|state| state.una == Offset::DATA)
+        .map(|state| state.nxt.since(Offset::DATA) / state.mss)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Compares what had been sent after each ACK, from that of the first segment on.
 fn grown_back(without: &Log, with: &Log) -> (usize, usize) {
     let after = |log: &Log| -> Vec<SenderState> {
-        let states = log.states(Host::Server);
-        states.filter(|state| state.una > Offset::DATA && state.nxt < state.limit).copied().collect()
+        log.states(Host::Server).filter(|state| state.una > Offset::DATA && state.nxt < state.limit).copied().collect()
     };
     let (without, with) = (after(without), after(with));
     let pairs = without.iter().filter_map(|state| Some((state, with.iter().find(|other| other.una == state.una)?)));

@@ -1,13 +1,11 @@
 //! Runs the worlds of the dumbbell: how many, with which load, until there are flows enough.
 
 use super::{DumbbellCell, Foreground, OWN_SETTINGS, WORLD, Watch};
-use crate::experiment::Effort;
 use crate::prelude::*;
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{Acks, MECHANISMS, Mechanism};
-use recoup_lab::scenario::{Experiment, Scenario};
+use recoup_lab::scenario::Experiment;
 use recoup_lab::world::{self, Calibration, Chosen, LinkResult, Target, WorldScenario};
-use recoup_support::threads::{cores, in_parallel};
 
 /// How much work a figure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +55,7 @@ pub(super) struct Calibrated {
 
 /// The world with the background that loses what the paper's lost. The foreground's hosts have those settings of the setup
 /// that are not the paper's.
-pub(super) fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated, ExperimentError> {
+pub(super) fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated> {
     let base = &setup.base;
     let Experiment::World(mut world) = Experiment::load(WORLD)? else {
         return Err(format!("{WORLD}: expected a world").into());
@@ -103,10 +101,7 @@ pub(super) fn run_batch(
 ) -> Result<Vec<DumbbellCell>, String> {
     let mut world = world.clone();
     world.set("workloads.foreground.segments", &foreground.size.to_string())?;
-    let acks = match setup.is_mutated("quick-acks") {
-        true => Acks::Quick,
-        false => foreground.acks,
-    };
+    let acks = if setup.is_mutated("quick-acks") { Acks::Quick } else { foreground.acks };
     world.set("workloads.foreground.ack", acks.name())?;
     if foreground.size == 100 {
         // Several long flows at once would be a load of their own.

@@ -1,8 +1,6 @@
 //! Watches the foreground flows of a dumbbell: which of their segments were lost when first sent.
 
 use crate::prelude::*;
-use recoup_wire::SeqNumber;
-use std::collections::BTreeMap;
 
 /// A set of segments of a flow: segment n, from 0, is the bit n.
 pub type Segments = u128;

@@ -2,15 +2,14 @@
 //!
 //! The RTT is 10 ms, so that the minimum RTO decides. As in Linux, it is a minimum of the term that is added to SRTT.
 
-use super::{Mechanism, SettingsError, Setup};
-use crate::claims::{Claim, Compare, claim};
+use super::Mechanism;
 use crate::flow::{run, run_many};
 use crate::prelude::*;
 
 /// A sender that does not undo what a spurious timeout did.
 const WITHOUT_UNDO: &str = "linux-3.17+noundo+nofrto";
 
-pub fn claims(setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
+pub fn claims(setup: &Setup) -> Result<Vec<Claim>> {
     Ok(vec![
         delayed_data_is_not_repeated(setup)?,
         spurious_timeouts_cost_time(setup)?,
@@ -20,7 +19,7 @@ pub fn claims(setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
 }
 
 /// Flows of one segment on a path that loses nothing, and delays each segment with a probability of one half.
-fn delayed(setup: &Setup, extra_ms: u64, least_rto: Option<&str>, flows: u64) -> Result<Vec<Log>, SettingsError> {
+fn delayed(setup: &Setup, extra_ms: u64, least_rto: Option<&str>, flows: u64) -> Result<Vec<Log>> {
     let extra_ms = if setup.is_mutated("nothing-delayed") { 0 } else { extra_ms };
     let reorder = format!("down:50%:{extra_ms}ms");
     let own = [
@@ -45,22 +44,21 @@ fn with_timeouts(traces: &[Log]) -> u64 {
     traces.iter().filter(has).count() as u64
 }
 
-fn delayed_data_is_not_repeated(setup: &Setup) -> Result<Claim, SettingsError> {
+fn delayed_data_is_not_repeated(setup: &Setup) -> Result<Claim> {
     let flows = setup.effort.of(2000, 400);
     let traces = delayed(setup, 150, None, flows)?;
     let is_late = |trace: &&Log| trace.fct_ms().is_some_and(|fct| fct > 100.0);
     let late = traces.iter().filter(is_late).count();
     let timeouts = with_timeouts(&traces);
-    Ok(claim("delayed-data-is-not-repeated")
-        .shows(format!("{timeouts} timeouts in {late} late flows"))
+    Ok(claim!("delayed-data-is-not-repeated", "{timeouts} timeouts in {late} late flows")
         .holds(late > 0 && timeouts == 0))
 }
 
 /// The ACK of the first segment is delayed. The data that follows finds the window as the timeout left it.
-fn spurious_timeouts_cost_time(setup: &Setup) -> Result<Claim, SettingsError> {
+fn spurious_timeouts_cost_time(setup: &Setup) -> Result<Claim> {
     let (mut shown, mut holds) = (Vec::new(), true);
     for (rtt, rtt_ms) in [("10ms", 10.0), ("20ms", 20.0), ("40ms", 40.0)] {
-        let fct = |least_rto| -> Result<(f64, u64), SettingsError> {
+        let fct = |least_rto| -> Result<(f64, u64)> {
             let own = [
                 ("rtt", rtt),
                 ("drop", "none"),
@@ -79,7 +77,7 @@ fn spurious_timeouts_cost_time(setup: &Setup) -> Result<Claim, SettingsError> {
     Ok(claim("spurious-timeouts-cost-time").shows(shown.join(", ")).holds(holds))
 }
 
-fn lower_minimum_is_more_spurious(setup: &Setup) -> Result<Claim, SettingsError> {
+fn lower_minimum_is_more_spurious(setup: &Setup) -> Result<Claim> {
     let flows = setup.effort.of(1000, 200);
     let (mut shown, mut shares) = (Vec::new(), Vec::new());
     for least_rto in ["200ms", "100ms", "50ms", "20ms"] {
@@ -97,15 +95,14 @@ fn lower_minimum_is_more_spurious(setup: &Setup) -> Result<Claim, SettingsError>
     Ok(claim("lower-minimum-is-more-spurious").shows(shown.join("; ")).needs_all(grows))
 }
 
-fn minimum_rto_decides(setup: &Setup) -> Result<Claim, SettingsError> {
-    let fct = |least_rto| -> Result<f64, SettingsError> {
+fn minimum_rto_decides(setup: &Setup) -> Result<Claim> {
+    let fct = |least_rto| -> Result<f64> {
         let own =
             [("rtt", "10ms"), ("drop", "tail:1"), ("ack", "quick"), ("rto.min_of", "rttvar"), ("rto.min", least_rto)];
         let trace = run(setup, Mechanism::Baseline.profile(), &own)?;
         Ok(trace.fct_ms().unwrap_or(f64::NAN))
     };
     let fcts = [fct("1000ms")?, fct("200ms")?, fct("20ms")?];
-    Ok(claim("minimum-rto-decides")
-        .shows(format!("{:.0}, {:.0} and {:.0} ms", fcts[0], fcts[1], fcts[2]))
+    Ok(claim!("minimum-rto-decides", "{:.0}, {:.0} and {:.0} ms", fcts[0], fcts[1], fcts[2])
         .holds(fcts.windows(2).all(|pair| pair[1] < 0.5 * pair[0])))
 }

@@ -1,12 +1,11 @@
 //! §2.2 and §2.3: the tail loss probe, and its restart.
 
-use super::{Cells, Mechanism, Repair, SettingsError, Setup, same};
-use crate::claims::{Claim, claim};
+use super::{Cells, Mechanism, Repair};
 use crate::flow::run;
+use crate::prelude::*;
 use crate::tail_loss::RTTS;
 use crate::tail_loss::cell::Acks;
 use crate::tail_loss::single_flow::run_losing_fin;
-use recoup_recovery::{Timer, Trigger};
 
 const ALL: &[u64] = &super::LOST;
 const SEVERAL: &[u64] = &[2, 3, 4, 5, 6];
@@ -14,7 +13,7 @@ const SEVERAL: &[u64] = &[2, 3, 4, 5, 6];
 /// The mechanisms that probe.
 const PROBES: [Mechanism; 2] = [Mechanism::Tlp, Mechanism::Tlpr];
 
-pub fn claims(setup: &Setup, cells: &Cells<'_>) -> Result<Vec<Claim>, SettingsError> {
+pub fn claims(setup: &Setup, cells: &Cells<'_>) -> Result<Vec<Claim>> {
     Ok(vec![
         one_probe_per_tail(setup, cells)?,
         equation_by_outstanding(cells),
@@ -27,7 +26,7 @@ pub fn claims(setup: &Setup, cells: &Cells<'_>) -> Result<Vec<Claim>, SettingsEr
     ])
 }
 
-fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim, SettingsError> {
+fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim> {
     let lost = PROBES.map(|mechanism| {
         let cells = cells.of(mechanism, ALL);
         let one = cells.iter().filter(|cell| cell.probes == 1).count();
@@ -47,9 +46,11 @@ fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim, Setting
         }
     }
     let [(tlp, all), (tlpr, all_tlpr)] = lost;
-    Ok(claim("one-probe-when-idle")
-        .shows(format!("TLP {tlp} of {all}, TLPR {tlpr} of {all_tlpr} flows; none in {busy} of {all_busy}"))
-        .holds(tlp == all && tlpr == all_tlpr && busy == all_busy))
+    Ok(claim!(
+        "one-probe-when-idle",
+        "TLP {tlp} of {all}, TLPR {tlpr} of {all_tlpr} flows; none in {busy} of {all_busy}"
+    )
+    .holds(tlp == all && tlpr == all_tlpr && busy == all_busy))
 }
 
 fn is_probe(first: &Repair) -> bool {
@@ -77,8 +78,12 @@ fn pto_below_the_rto(cells: &Cells<'_>) -> Claim {
     let waited = |first: &Repair| first.since_last_ack_ms / first.rto_ms;
     let shares: Vec<f64> = quick.map(|cell| cell.first.as_ref().map_or(f64::NAN, waited)).collect();
     let (small, large) = shares.split_at(3);
-    let shown: Vec<String> = shares.iter().map(|share| format!("{share:.2}")).collect();
-    claim("pto-below-rto-at-small-rtt").shows(format!("share of the RTO at 10 to 640 ms: {}", shown.join(", "))).holds(
+    claim!(
+        "pto-below-rto-at-small-rtt",
+        "share of the RTO at 10 to 640 ms: {}",
+        shares.iter().map(|share| format!("{share:.2}")).joined(", ")
+    )
+    .holds(
         small.iter().all(|share| *share < 0.5) && large.iter().skip(1).all(|share| *share > 0.5) && shares.is_sorted(),
     )
 }
@@ -94,13 +99,12 @@ fn induces_a_sack(cells: &Cells<'_>) -> Claim {
     let without = silent.iter().filter(|cell| cell.sack_after_ms.is_none());
     let (without, all) = (without.count(), silent.len());
     let [tlp, tlpr] = PROBES.map(answered);
-    claim("probe-induces-sack")
-        .shows(format!("TLP {}, TLPR {}; no SACK in {without} of {all} flows of the baseline", tlp.0, tlpr.0))
+    claim!("probe-induces-sack", "TLP {}, TLPR {}; no SACK in {without} of {all} flows of the baseline", tlp.0, tlpr.0)
         .holds(tlp.1 && tlpr.1 && without == all)
 }
 
 /// Twelve segments and a window of ten, all of which are lost; the receiver may have room for ten.
-fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim, SettingsError> {
+fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim> {
     let (mut shown, mut holds) = (Vec::new(), true);
     let no_room = (10 * 1448_u64).to_string();
     for (name, segments, buffer, new) in [
@@ -122,9 +126,12 @@ fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim, SettingsError> {
                 let first = run(setup, mechanism.profile(), &own)?.first_repair();
                 let segment = |first: &Repair| (first.span.start.0 - 1) / 1448 + 1;
                 all += 1;
-                as_claimed += usize::from(first.is_some_and(|first| match new {
-                    true => first.trigger.is_none() && segment(&first) == 11,
-                    false => is_probe(&first) && segment(&first) == 10,
+                as_claimed += usize::from(first.is_some_and(|first| {
+                    if new {
+                        first.trigger.is_none() && segment(&first) == 11
+                    } else {
+                        is_probe(&first) && segment(&first) == 10
+                    }
                 }));
             }
         }
@@ -135,7 +142,7 @@ fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim, SettingsError> {
 }
 
 /// The server closes after its data is acknowledged, and the FIN is lost.
-fn fin_is_probed(setup: &Setup) -> Result<Claim, SettingsError> {
+fn fin_is_probed(setup: &Setup) -> Result<Claim> {
     let (mut as_claimed, mut all) = (0, 0);
     for mechanism in PROBES {
         for rtt_ms in RTTS {
@@ -152,7 +159,7 @@ fn fin_is_probed(setup: &Setup) -> Result<Claim, SettingsError> {
 }
 
 /// A loss shortly before the tail, too: the sender recovers it when the tail is lost.
-fn no_probe_after_earlier_losses(setup: &Setup) -> Result<Claim, SettingsError> {
+fn no_probe_after_earlier_losses(setup: &Setup) -> Result<Claim> {
     let (mut silent, mut probing, mut slower, mut all) = (0, 0, 0, 0);
     for rtt in ["40ms", "80ms", "160ms", "320ms"] {
         for earlier in [94, 95, 96] {
@@ -170,9 +177,9 @@ fn no_probe_after_earlier_losses(setup: &Setup) -> Result<Claim, SettingsError> 
             }
         }
     }
-    Ok(claim("no-probe-after-earlier-loss")
-        .shows(format!(
-            "no probe in {silent}, slower than RTOR in {slower}; last alone: a probe in {probing} of {all} flows"
-        ))
-        .holds(silent == all && slower == all && probing == all))
+    Ok(claim!(
+        "no-probe-after-earlier-loss",
+        "no probe in {silent}, slower than RTOR in {slower}; last alone: a probe in {probing} of {all} flows"
+    )
+    .holds(silent == all && slower == all && probing == all))
 }

@@ -1,6 +1,7 @@
 //! What §3.3 says of its setup.
 
-use super::{Cells, Claim, Compare, Mechanism, Share, claim, in_percent, joined, of_all_downloads};
+use super::{Cells, Mechanism, in_percent, of_all_downloads};
+use crate::prelude::*;
 use crate::tail_loss::web::{WebCell, difference, sites};
 
 pub fn sites() -> Claim {
@@ -13,14 +14,14 @@ pub fn sites() -> Claim {
         .iter()
         .zip(sites::SITES)
         .all(|(page, (_, objects, mean))| page.objects.len() as u64 == objects && page.bytes() == objects * mean);
-    claim("web-sites").shows(joined(shown, ", ")).holds(as_stated)
+    claim("web-sites").shows(shown.joined(", ")).holds(as_stated)
 }
 
 pub fn loss_rate(cells: &[WebCell]) -> Claim {
     let downloads = || cells.iter().flat_map(|cell| &cell.downloads);
     let lost = downloads().map(|one| one.lost).sum();
     let share = Share::of(lost, downloads().map(|one| one.packets).sum());
-    claim("web-loss-rate").shows(format!("{:.2} %", 100.0 * share.share)).holds((0.014..=0.016).contains(&share.share))
+    claim!("web-loss-rate", "{:.2} %", 100.0 * share.share).holds((0.014..=0.016).contains(&share.share))
 }
 
 /// How much TLPR saves of the baseline's OCT, of all downloads and of those selected.
