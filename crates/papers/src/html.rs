@@ -57,7 +57,7 @@ pub struct Experiment {
     pub name: String,
     /// The section of the paper.
     pub section: String,
-    /// What it shows, in one sentence.
+    /// Its subject, in one sentence.
     pub about: String,
     /// Whether it ran.
     pub outcome: Outcome,
@@ -96,7 +96,7 @@ impl Default for Outcome {
 pub struct Figure {
     /// Its name, which is a part of its address on the page: `fig1`.
     pub name: String,
-    /// What it shows, for readers who do not see it; empty: the experiment's sentence.
+    /// A description for readers who do not see it; empty: the experiment's sentence.
     pub about: String,
     /// A document of this crate, in the light theme.
     pub svg: String,
@@ -193,7 +193,7 @@ pub enum Ledger {
 pub struct Sentence {
     /// The section.
     pub section: String,
-    /// What it says, in our words.
+    /// The statement, in our words.
     pub says: String,
     /// The claims that decide it, as `experiment/claim`.
     pub claims: Vec<String>,

@@ -15,25 +15,26 @@
 #[macro_use]
 mod macros;
 
-pub mod claims;
-pub mod claims_page;
-pub mod coverage;
+mod claims;
+#[cfg(test)]
+mod claims_page;
+mod coverage;
 mod distribution;
-pub mod experiment;
+mod experiment;
 mod flow;
 mod grid;
 pub mod html;
 mod last;
-pub mod ledger;
-pub mod loss_detection;
+mod ledger;
+mod loss_detection;
 mod pivot;
-pub mod population;
+mod population;
 mod prelude;
 pub mod program;
-pub mod prr;
-pub mod run;
-pub mod slp;
-pub mod tail_loss;
+mod prr;
+mod run;
+mod slp;
+mod tail_loss;
 mod texts;
 
 use claims::Claim;
@@ -54,31 +55,31 @@ use texts::Texts;
 ///
 /// `figures` is an array. Each figure has `paper`, `figure`, `title`, `cells` (the data) and `claims`.
 /// Some figures have further arrays of rows beside `cells`.
-pub const SCHEMA: Schema = Schema { name: "recoup.paper", version: 1 };
+const SCHEMA: Schema = Schema { name: "recoup.paper", version: 1 };
 
 /// A paper whose claims are checked.
 #[derive(Debug)]
-pub struct Paper {
+struct Paper {
     /// The short name, as on the command line.
-    pub name: &'static str,
+    name: &'static str,
     /// A heading in few words.
-    pub heading: &'static str,
+    heading: &'static str,
     /// Authors, title, venue and year.
-    pub citation: &'static str,
-    /// What is run for it, in the order of the command line.
-    pub experiments: Vec<Experiment>,
+    citation: &'static str,
+    /// Its experiments, in the order of the command line.
+    experiments: Vec<Experiment>,
     /// Its sentences that could be computed or measured, in its order.
-    pub sentences: &'static [Sentence],
+    sentences: &'static [Sentence],
     /// Its texts.
-    pub(crate) texts: &'static Texts,
-    /// What the committed ledger has of its claims.
-    pub(crate) records: Vec<Record>,
+    texts: &'static Texts,
+    /// Its claims in the committed ledger.
+    records: Vec<Record>,
     /// The committed ledger at the full and at the quick effort.
     ledgers: [Ledger; 2],
 }
 
 /// The four papers.
-pub static PAPERS: LazyLock<[Paper; 4]> = LazyLock::new(|| {
+static PAPERS: LazyLock<[Paper; 4]> = LazyLock::new(|| {
     [
         paper(
             tail_loss::NAME,
@@ -117,24 +118,24 @@ fn paper(name: &'static str, runs: &[Run], texts: &str, ledger: &str) -> Paper {
 
 /// One regenerated figure.
 #[derive(Clone, Debug)]
-pub struct Figure<Cell> {
+struct Figure<Cell> {
     /// The paper's short name, as on the command line.
-    pub paper: &'static str,
+    paper: &'static str,
     /// The figure's name.
-    pub figure: &'static str,
+    figure: &'static str,
     /// A line that describes the figure.
-    pub title: String,
+    title: String,
     /// The data.
-    pub cells: Vec<Cell>,
+    cells: Vec<Cell>,
     /// The claims that the data decide.
-    pub claims: Vec<Claim>,
+    claims: Vec<Claim>,
     /// The drawing.
-    pub picture: Picture,
+    picture: Picture,
 }
 
 /// A figure's drawing.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Picture {
+enum Picture {
     /// A bar chart.
     Bars(BarChart),
     /// A line chart.
@@ -171,7 +172,7 @@ impl From<Diagram> for Picture {
 
 impl Picture {
     /// The picture as an SVG document, 900 px wide.
-    pub fn to_svg(&self) -> String {
+    fn to_svg(&self) -> String {
         match self {
             Self::Bars(chart) => chart.to_svg(),
             Self::Lines(chart) => chart.to_svg(),
@@ -184,7 +185,7 @@ impl Picture {
     ///
     /// # Errors
     /// A picture of more than 100 million dots.
-    pub fn to_png(&self) -> Result<Vec<u8>, RenderError> {
+    fn to_png(&self) -> Result<Vec<u8>, RenderError> {
         render::to_print_png(&self.to_svg())
     }
 
@@ -192,12 +193,12 @@ impl Picture {
     ///
     /// # Errors
     /// None: these pictures can be converted.
-    pub fn to_pdf(&self) -> Result<Vec<u8>, RenderError> {
+    fn to_pdf(&self) -> Result<Vec<u8>, RenderError> {
         render::to_pdf(&self.to_svg())
     }
 
     /// The picture for xplot: the name and text of one file per panel. Charts have none.
-    pub fn to_xplot(&self) -> Vec<(String, String)> {
+    fn to_xplot(&self) -> Vec<(String, String)> {
         let Self::Sequence(diagram) = self else {
             return vec![];
         };
@@ -209,25 +210,25 @@ impl Picture {
 
 /// A figure in every output format.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+struct Sheet {
     /// The paper's short name, as on the command line.
-    pub paper: &'static str,
+    paper: &'static str,
     /// The figure's name.
-    pub figure: &'static str,
+    figure: &'static str,
     /// A line that describes the figure.
-    pub title: String,
+    title: String,
     /// The data as text.
-    pub table: String,
+    table: String,
     /// The figure as an element of the JSON document's `figures`, without its claims.
     json: Value,
     /// The data as CSV: a header and a line per row.
-    pub csv: String,
+    csv: String,
     /// The checked claims.
-    pub claims: Vec<Claim>,
+    claims: Vec<Claim>,
     /// The drawing.
-    pub picture: Picture,
+    picture: Picture,
     /// Further drawings of the same data, each with its name.
-    pub further: Vec<(&'static str, Picture)>,
+    further: Vec<(&'static str, Picture)>,
 }
 
 impl<Cell: 'static> Figure<Cell> {
@@ -276,7 +277,7 @@ fn to_value(part: &impl Serialize) -> Value {
 }
 
 /// Values as text.
-pub(crate) trait Joined: IntoIterator<Item: Display> + Sized {
+trait Joined: IntoIterator<Item: Display> + Sized {
     /// The values, with a separator between them.
     fn joined(self, separator: &str) -> String {
         self.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(separator)
@@ -316,7 +317,7 @@ impl Sheet {
     }
 
     /// Title, data and claims as text.
-    pub fn to_text(&self) -> String {
+    fn to_text(&self) -> String {
         let Self { paper, figure, title, table, claims, .. } = self;
         let mut text = format!("{paper} {figure}: {title}\n\n{table}\n\n");
         if !claims.is_empty() {
@@ -326,21 +327,21 @@ impl Sheet {
     }
 
     /// The figure as an element of the JSON document's `figures`.
-    pub fn json(&self) -> Value {
+    fn json(&self) -> Value {
         let mut json = self.json.clone();
         json["claims"] = to_value(&self.claims);
         json
     }
 
     /// The JSON document of these figures (see [`SCHEMA`]), indented, with a final newline.
-    pub fn to_json(sheets: &[Self]) -> String {
+    fn to_json(sheets: &[Self]) -> String {
         let figures: Vec<Value> = sheets.iter().map(Self::json).collect();
         // Writing to memory cannot fail.
         SCHEMA.to_text(&json!({ "figures": figures })).unwrap_or_default()
     }
 
     /// The figures as CSV under one header; `None` if their columns differ.
-    pub fn to_csv(sheets: &[Self]) -> Option<String> {
+    fn to_csv(sheets: &[Self]) -> Option<String> {
         let mut csv = String::new();
         let mut header = None;
         for sheet in sheets {
@@ -356,7 +357,7 @@ impl Sheet {
 
 /// Asserts that no row of the table is wider than 160 characters.
 #[cfg(test)]
-pub(crate) fn assert_fits_a_terminal(table: &str) {
+fn assert_fits_a_terminal(table: &str) {
     for row in table.lines().filter(|line| line.starts_with('|')) {
         assert!(row.chars().count() <= 160, "{row}");
     }

@@ -50,7 +50,7 @@ mod watch;
 
 use crate::prelude::*;
 use crate::to_value;
-pub(crate) use experiments::RUNS;
+pub use experiments::RUNS;
 use populations::Populations;
 use recoup_captures::analysis::StudyTable;
 use recoup_captures::study::{Cdf, SenderReport, Shares, bytes_chart, detection_chart, reduction_chart};

@@ -31,6 +31,7 @@ macro_rules! choices {
 
         impl $name {
             /// All, in order.
+            #[allow(dead_code, reason = "tests alone iterate some enumerations")]
             $vis const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
 
             /// The name in reports.

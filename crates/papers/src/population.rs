@@ -24,21 +24,19 @@
 mod capture;
 mod draw;
 mod flow;
-mod source;
 
 use crate::prelude::*;
 pub use capture::EndCaptures;
-pub(crate) use flow::{Exchange, exchanges, losses, millis, probability, write};
+pub use flow::{Exchange, exchanges, losses, millis, probability, write};
 pub use flow::{Flow, Networks, Receivers, Traffic};
 pub use recoup_path::draws::LogNormal;
-pub use source::InMemory;
 
 use recoup_trace::analyze::{Findings, Settings, follow};
 use recoup_trace::hosts::{DuplicateReports, HostFacts, Hosts};
 use recoup_trace::read::CapturedPacket;
 
 /// Flows captured and analyzed together.
-pub(crate) const FLOWS_PER_CAPTURE: u64 = 64;
+pub const FLOWS_PER_CAPTURE: u64 = 64;
 
 /// A population of flows. Its fields describe how the flows differ; the sender is not one of them.
 #[derive(Clone, Debug)]
@@ -57,6 +55,7 @@ pub struct Population {
 
 impl Population {
     /// Flows of `seed` over wide area networks of the early 2000s, with web traffic.
+    #[cfg(test)]
     pub const fn web(flows: u64, seed: u64) -> Self {
         Self { flows, seed, networks: Networks::WIDE_AREA, traffic: Traffic::WEB, receivers: Receivers::MIXED }
     }
@@ -70,7 +69,7 @@ impl Population {
     ///
     /// # Errors
     /// If the path cannot be built. The paths of [`web`](Self::web) can.
-    pub(crate) fn bench(&self, number: u64, spec: impl FnOnce(&Flow) -> FlowSpec) -> Result<Bench> {
+    pub fn bench(&self, number: u64, spec: impl FnOnce(&Flow) -> FlowSpec) -> Result<Bench> {
         let flow = self.flow(number);
         Ok(Bench { spec: spec(&flow), simulation: simulation(&flow.path)?, seed: self.seed })
     }

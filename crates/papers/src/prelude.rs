@@ -1,12 +1,12 @@
 //! Names that most experiments use.
 
-pub(crate) use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-pub(crate) use crate::distribution::quantile;
+pub use crate::claims::{Claim, ClaimVerdict, Compare, claim};
+pub use crate::distribution::quantile;
 pub use crate::experiment::{Effort, ExperimentError, Setup};
-pub use crate::flow::{Bench, Keys, Log, Seen, in_batches, ms};
+pub use crate::flow::{Bench, Log, Seen, in_batches, ms};
 pub use crate::grid::{Grid, Keyed};
-pub(crate) use crate::pivot::pivot;
-pub use crate::{Figure, Picture, Sheet};
+pub use crate::pivot::pivot;
+pub(crate) use crate::{Figure, Picture, Sheet};
 pub(crate) use crate::{Joined, columns_of_figure, same};
 pub use recoup_captures::study::published::System;
 pub use recoup_draw::chart::{BarChart, LineChart, Scale};
@@ -28,6 +28,9 @@ pub use std::ops::{Range, RangeInclusive};
 pub use std::path::Path;
 pub use std::sync::Arc;
 pub use std::time::Duration;
+
+/// A number that is unknown.
+pub const NAN: f64 = f64::NAN;
 
 /// Reads a number off a cell.
 pub type Number<Cell> = fn(&Cell) -> f64;

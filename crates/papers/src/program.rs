@@ -161,7 +161,7 @@ struct LossDetection {
     common: Common,
 }
 
-/// What every paper's figures take.
+/// The arguments of every paper's figures.
 #[derive(clap::Args)]
 struct Common {
     /// Run a fraction of the flows: less time, and more claims that the data do not decide

@@ -39,14 +39,13 @@ pub mod properties;
 pub mod servers;
 mod trace;
 
-pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent};
-pub use trace::Step;
+pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell};
 
 use super::{Figure, Sheet};
 use crate::prelude::*;
 use recoup_draw::sequence::{Diagram, Panel};
 
-pub(crate) use experiments::RUNS;
+pub use experiments::RUNS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "prr";
@@ -111,11 +110,11 @@ impl Id {
 /// # Errors
 /// When settings contradict each other.
 pub fn figure(id: Id, setup: &Setup) -> Result<Figure<SchemeCell>> {
-    let (mut cells, mut panels) = (Vec::new(), Vec::new());
+    let (mut cells, mut panels) = (vec![], vec![]);
     for scheme in Scheme::ALL {
         for acks in Acks::ALL {
-            let own = [("drop", id.drop()), ("writes", id.writes())];
-            let (cell, panel) = cell::run_cell(setup, scheme, acks, &own)?;
+            let (cell, panel) =
+                cell::run_cell(setup, scheme, acks, &format!("drop={} writes={}", id.drop(), id.writes()))?;
             cells.push(cell);
             if acks == Acks::Delayed && id.drawn().contains(&scheme) {
                 panels.push(panel);

@@ -47,6 +47,7 @@ pub enum PaperError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// This system has no testbed.
+    #[cfg(not(target_os = "linux"))]
     #[error("--on {0}: real packets need Linux")]
     NoTestbed(&'static str),
 }
@@ -56,7 +57,7 @@ pub enum PaperError {
 pub struct Planned {
     /// The experiment.
     pub experiment: &'static Experiment,
-    /// What it starts from.
+    /// Its starting point.
     pub setup: Setup,
 }
 
@@ -129,7 +130,7 @@ pub fn plan<E: From<PaperError>>(
 }
 
 impl Request {
-    /// What has no effect on the stages with real packets, a line each.
+    /// The settings without effect on the stages with real packets, a line each.
     pub fn notes(&self) -> Vec<String> {
         let ends: Vec<Ends> = self.real.iter().copied().filter_map(|s| Ends::new(s, None, None)).collect();
         match self.planned.first() {
@@ -145,7 +146,7 @@ impl Request {
     /// # Errors
     /// Settings that do not fit together; a system that refuses what a testbed needs.
     pub fn run(&self, progress: &dyn Progress) -> Result<Finished, PaperError> {
-        let mut runs = Vec::new();
+        let mut runs = vec![];
         let simulated = if self.simulate { self.planned.as_slice() } else { &[] };
         for (i, planned) in simulated.iter().enumerate() {
             progress.experiment_begins(planned.experiment, i + 1, simulated.len());

@@ -30,7 +30,7 @@ use super::{Figure, Sheet, columns_of_figure};
 use crate::prelude::*;
 use cell::run_cell;
 
-pub(crate) use experiments::RUNS;
+pub use experiments::RUNS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "tail-loss";
@@ -105,11 +105,11 @@ pub fn figure(id: Id, setup: &Setup) -> Result<Figure<TailLossCell>> {
 
 /// The bars of a figure, the baseline first in each group.
 fn cells(id: Id, setup: &Setup) -> Result<Vec<TailLossCell>> {
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for acks in Acks::ALL {
         for (rtt, lost) in id.groups() {
             for mechanism in MECHANISMS {
-                cells.push(run_cell(setup, acks, rtt, lost, mechanism, &[])?);
+                cells.push(run_cell(setup, acks, rtt, lost, mechanism, "")?);
             }
         }
     }

@@ -14,7 +14,7 @@ use std::fmt::Display;
 /// The texts of a paper.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Texts {
+pub struct Texts {
     /// A heading in few words.
     pub heading: String,
     /// Authors, title, venue and year.
@@ -38,10 +38,10 @@ pub(crate) struct Texts {
     pub sentences: Vec<Sentence>,
 }
 
-/// What an experiment is about.
+/// The description of an experiment.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct About {
+pub struct About {
     /// Its name on the command line; unique in its paper.
     pub name: String,
     /// The section of the paper.
@@ -52,16 +52,16 @@ pub(crate) struct About {
     pub budget: Budget,
 }
 
-/// What a claim says, and how it is checked.
+/// The statement of a claim, and its check.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
     /// The claim's short name.
     #[serde(skip_serializing)]
-    pub(crate) id: String,
+    pub id: String,
     /// The experiments that decide it.
     #[serde(rename = "in", skip_serializing)]
-    pub(crate) experiments: Vec<String>,
+    pub experiments: Vec<String>,
     /// Who makes it.
     #[serde(default)]
     pub source: Source,
@@ -71,22 +71,22 @@ pub struct Text {
     pub statement: String,
     /// How the claim is checked.
     pub check: String,
-    /// What the paper gives, in short: a number, a comparison.
+    /// The paper's result, in short: a number, a comparison.
     #[serde(rename(deserialize = "prints"))]
     pub paper_says: Option<String>,
     /// Whether it follows from definitions or arithmetic, so that no run could refute it.
     #[serde(default, skip_serializing)]
-    pub(crate) by_construction: bool,
+    pub by_construction: bool,
     /// Why it fails, or a remark, if that does not depend on the result.
     #[serde(skip_serializing)]
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
     /// The name of the note, if other claims have it, too.
     #[serde(skip_serializing)]
-    pub(crate) noted: Option<String>,
+    pub noted: Option<String>,
 }
 
 /// No text.
-pub(crate) const NO_TEXT: Text = Text {
+pub const NO_TEXT: Text = Text {
     id: String::new(),
     experiments: Vec::new(),
     source: Source::Paper,
@@ -100,7 +100,7 @@ pub(crate) const NO_TEXT: Text = Text {
 };
 
 /// The texts of a result until they are known.
-pub(crate) static UNKNOWN: Text = NO_TEXT;
+pub static UNKNOWN: Text = NO_TEXT;
 
 impl Texts {
     /// Reads the texts of a paper.
@@ -125,7 +125,7 @@ impl Texts {
 
 impl Text {
     /// Whether an experiment of this name decides it.
-    pub(crate) fn is_of(&self, experiment: &str) -> bool {
+    pub fn is_of(&self, experiment: &str) -> bool {
         self.experiments.iter().any(|one| one == experiment)
     }
 }
@@ -137,7 +137,7 @@ const GAP: char = '{';
 ///
 /// # Panics
 /// Without one: only code that fills the gaps asks for it.
-pub(crate) fn template(id: &str) -> &'static str {
+pub fn template(id: &str) -> &'static str {
     let notes = PAPERS.iter().flat_map(|paper| &paper.texts.claims).filter(|text| text.id == id);
     notes.filter_map(|text| text.note.as_deref()).find(|note| note.contains(GAP)).expect("a note with gaps")
 }
@@ -146,7 +146,7 @@ pub(crate) fn template(id: &str) -> &'static str {
 ///
 /// # Panics
 /// If gaps and values differ in number.
-pub(crate) fn filled(note: &str, values: &[&dyn Display]) -> String {
+pub fn filled(note: &str, values: &[&dyn Display]) -> String {
     let mut parts = note.split(GAP);
     let mut text = parts.next().unwrap_or_default().to_owned();
     let mut values = values.iter();

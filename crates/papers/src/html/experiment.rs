@@ -92,7 +92,7 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
 
 /// Section and time in one line.
 fn facts(of: &Experiment) -> String {
-    let mut facts = Vec::new();
+    let mut facts = vec![];
     if !of.section.is_empty() {
         facts.push(place(&of.section));
     }
@@ -144,7 +144,7 @@ fn claims(html: &mut String, paper: &Paper, of: &Experiment) {
     html.push_str("</ul>\n");
 }
 
-/// What the paper says, what was found, and why the two differ.
+/// The paper's figure, ours, and the reason if they differ.
 fn claim(html: &mut String, paper: &Paper, of: &Experiment, claim: &Claim) {
     write!(
         html,

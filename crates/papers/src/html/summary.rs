@@ -191,7 +191,7 @@ fn decided(paper: &Paper) -> String {
 
 /// The claims whose verdicts are not those of the committed ledger.
 fn changes(html: &mut String, report: &Report) {
-    let mut changed = Vec::new();
+    let mut changed = vec![];
     for (paper, experiment) in report.experiments() {
         for claim in &experiment.claims {
             let was = match claim.ledger {

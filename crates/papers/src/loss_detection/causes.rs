@@ -108,7 +108,7 @@ fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes> {
 
 fn outcome(watch: &Watch, duration: Option<Duration>) -> Outcome {
     let mut found = Outcome {
-        duration_ms: duration.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3),
+        duration_ms: duration.map_or(NAN, |time| time.as_secs_f64() * 1e3),
         rtt_ms: watch.samples.1 / watch.samples.0 as f64,
         lost: [watch.lost.0 as f64, watch.lost.1 as f64],
         recoveries: watch.recoveries.iter().map(|(_, rtts)| *rtts).collect(),

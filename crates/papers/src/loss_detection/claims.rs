@@ -49,7 +49,7 @@ pub fn intervals(values: &Values) -> String {
 /// The smallest and the largest.
 pub fn extremes(values: &[Estimate]) -> [Estimate; 2] {
     let by_mean = |a: &&Estimate, b: &&Estimate| a.mean.total_cmp(&b.mean);
-    let nothing = Estimate::exactly(f64::NAN);
+    let nothing = Estimate::exactly(NAN);
     let least = values.iter().min_by(by_mean).copied();
     let most = values.iter().max_by(by_mean).copied();
     [least.unwrap_or(nothing), most.unwrap_or(nothing)]
@@ -66,7 +66,7 @@ fn accuracy(populations: &Populations) -> Vec<Claim> {
         .iter()
         .map(|report| {
             let lossy = &report.connections.lossy;
-            lossy.bytes_percent.zip(lossy.connections_percent).unwrap_or((f64::NAN, f64::NAN))
+            lossy.bytes_percent.zip(lossy.connections_percent).unwrap_or((NAN, NAN))
         })
         .collect();
     let volume_shown =

@@ -59,7 +59,7 @@ pub fn points_of(picture: &Picture) -> Vec<Point> {
     let Picture::Lines(chart) = picture else {
         return vec![];
     };
-    let mut points = Vec::new();
+    let mut points = vec![];
     for panel in &chart.panels {
         for (system, line) in chart.series.iter().zip(&panel.lines) {
             points.extend(line.iter().map(|(value, share)| Point {

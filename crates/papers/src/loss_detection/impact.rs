@@ -22,6 +22,7 @@ mod tradeoff;
 
 use super::NAME;
 use super::captures::CAPTURES;
+use super::claims::{LINUX, SOLARIS, WINDOWS};
 use super::populations::population;
 use crate::last::Last;
 use crate::prelude::*;
@@ -66,13 +67,8 @@ impl Id {
     }
 }
 
-/// The positions of the systems in [`System::ALL`].
-const WINDOWS: usize = 0;
-const LINUX: usize = 1;
-const SOLARIS: usize = 2;
-
 /// The studies of the four systems, in the order of [`System::ALL`].
-pub(super) struct Impact(Vec<Studied>);
+pub struct Impact(Vec<Studied>);
 
 struct Studied {
     study: ParameterStudy,
@@ -89,7 +85,7 @@ struct Sender {
 
 /// A parameter of loss detection with another value.
 #[derive(Clone, Copy)]
-pub(super) enum Replaced {
+pub enum Replaced {
     K(u32),
     /// In ms.
     MinRto(u64),
@@ -177,7 +173,7 @@ impl Impact {
         let totals = self.totals(system);
         let of = &totals.instances[self.number(system, replaced)];
         let saved = kinds.iter().map(|kind| of.saved[Model::Forms as usize][*kind as usize]);
-        totals.mean_ms(saved.sum()).unwrap_or(f64::NAN)
+        totals.mean_ms(saved.sum()).unwrap_or(NAN)
     }
 
     fn totals(&self, system: usize) -> &Totals {
@@ -200,9 +196,9 @@ impl Impact {
             system: System::ALL[system].name,
             replaced: replaced.text(),
             senders: totals.senders,
-            best_case_rtts: totals.mean_rtts(totals.best_case_rtts).unwrap_or(f64::NAN),
-            saved_rtts: totals.mean_rtts(of.saved_rtts[model]).unwrap_or(f64::NAN),
-            saved_ms: totals.mean_ms(of.saved(Model::Forms)).unwrap_or(f64::NAN),
+            best_case_rtts: totals.mean_rtts(totals.best_case_rtts).unwrap_or(NAN),
+            saved_rtts: totals.mean_rtts(of.saved_rtts[model]).unwrap_or(NAN),
+            saved_ms: totals.mean_ms(of.saved(Model::Forms)).unwrap_or(NAN),
             faster_percent: 100.0 * of.faster[model] as f64 / senders,
             slower_percent: 100.0 * of.slower[model] as f64 / senders,
         }
@@ -218,7 +214,7 @@ impl Impact {
 fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied> {
     let profile = setup.profile(system.profile);
     // Flows have their own addresses and times by their numbers.
-    let mut packets = Vec::new();
+    let mut packets = vec![];
     for (i, capture) in (0..).zip(&CAPTURES) {
         let population = population(setup, capture, flows);
         packets.extend(population.capture(&profile, i * flows..(i + 1) * flows)?);
@@ -229,7 +225,7 @@ fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied> {
     }
     let request = Request { grid: grid(), model: Model::Forms, lists_events: false };
     let settings = Settings { profile: Some(profile), ..Settings::default() };
-    let mut senders = Vec::new();
+    let mut senders = vec![];
     let capture = Capture::packets(system.name, &packets);
     let studied = study_capture(capture, &request, &settings, &Unwatched, &mut |row| senders.extend(sender(row)));
     // Reading from memory does not fail.

@@ -35,7 +35,7 @@ pub struct Entering {
     pub syn: bool,
 }
 
-/// What the network does with a packet.
+/// The network's treatment of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives after half of the RTT.
@@ -107,7 +107,7 @@ impl Transfer {
 impl Log {
     /// The flow completion time from establishment in ms; NaN if it did not complete.
     pub fn duration_ms(&self) -> f64 {
-        self.fct_ms().unwrap_or(f64::NAN)
+        self.fct_ms().unwrap_or(NAN)
     }
 
     /// The server's transmissions of data: when, the number of the segment, and why if it is a retransmission.
@@ -247,16 +247,16 @@ impl<F: FnMut(&Entering) -> Fate> Network for Scripted<F> {
     }
 }
 
-/// What a small experiment measured, beside what the study gives.
+/// A quantity that a small experiment measured, beside the study's value.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The quantity with its unit.
     pub quantity: String,
     /// The system or case.
     pub case: String,
-    /// What the study gives, if it gives a number.
+    /// The study's number, if it gives one.
     pub study: Option<f64>,
-    /// What the engine does.
+    /// The engine's number.
     pub engine: Option<f64>,
 }
 

@@ -180,7 +180,7 @@ impl Populations {
     /// A quantity with its interval.
     pub fn estimate(&self, of: impl Fn(&Results) -> Option<f64>) -> Estimate {
         let values: Vec<f64> = self.batches.iter().filter_map(&of).collect();
-        Estimate { mean: of(&self.all).unwrap_or(f64::NAN), half: half_width(&values) }
+        Estimate { mean: of(&self.all).unwrap_or(NAN), half: half_width(&values) }
     }
 
     /// A quantity of each system, in the order of [`System::ALL`].

@@ -143,7 +143,7 @@ fn retransmissions(run: &Log) -> f64 {
 
 /// The window before the first reduction, and after it.
 fn windows(run: &Log) -> [f64; 2] {
-    let mut before = f64::NAN;
+    let mut before = NAN;
     for (_, event) in run.events(Host::Server) {
         match event {
             Event::StateChanged { to: State::Recovery, ssthresh, .. } => return [before, f64::from(ssthresh.0)],
@@ -152,7 +152,7 @@ fn windows(run: &Log) -> [f64; 2] {
             _ => {}
         }
     }
-    [before, f64::NAN]
+    [before, NAN]
 }
 
 /// From the first transmission of the first segment that was retransmitted to its retransmission, in ms, and why.
@@ -162,7 +162,7 @@ fn detection(run: &Log) -> Option<(f64, Trigger)> {
 }
 
 fn detection_ms(run: &Log) -> f64 {
-    detection(run).map_or(f64::NAN, |(time, _)| time)
+    detection(run).map_or(NAN, |(time, _)| time)
 }
 
 /// From the loss to the retransmission of the third of three lost segments, in RTTs.
@@ -170,7 +170,7 @@ fn third_loss(mut sender: Mechanisms, sack: bool) -> f64 {
     sender.sack = sack;
     let run = spaced(sender, 20).run_with(&[5, 8, 11], Lost);
     let again = run.transmissions().find(|(_, segment, again)| *segment == 11 && again.is_some());
-    again.zip(run.first_sent(11)).map_or(f64::NAN, |((again, ..), first)| ms(again.since(first)) / 100.0)
+    again.zip(run.first_sent(11)).map_or(NAN, |((again, ..), first)| ms(again.since(first)) / 100.0)
 }
 
 /// New segments sent from the last ACK of new data before a timeout to the timeout.
@@ -182,7 +182,7 @@ fn sent_while_waiting(sender: Mechanisms) -> f64 {
             let is_between = |sent| sent > last && sent < at;
             Some(run.transmissions().filter(|(sent, _, again)| again.is_none() && is_between(*sent)).count())
         })
-        .map_or(f64::NAN, |segments| segments as f64)
+        .map_or(NAN, |segments| segments as f64)
 }
 
 impl Reactions {
@@ -211,8 +211,7 @@ impl Reactions {
             delay_ms: each(&|sender| {
                 let run = lossy(sender, 20, 5);
                 let dth = run.duplicates(5).get(d(&sender) as usize - 1).copied();
-                dth.zip(run.first_retransmission())
-                    .map_or(f64::NAN, |(dth, (at, ..))| ms(at.since(dth)) - ms(dth.since(at)))
+                dth.zip(run.first_retransmission()).map_or(NAN, |(dth, (at, ..))| ms(at.since(dth)) - ms(dth.since(at)))
             }),
             third_loss_rtts: [true, false].map(|sack| third_loss(windows_sender, sack)),
             windows: [(fast, 0), (fast, 1), (timeout, 1)].map(|(run, i)| each(&|sender| windows(&run(sender))[i])),

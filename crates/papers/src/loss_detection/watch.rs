@@ -111,7 +111,7 @@ impl Watch {
             return vec![];
         }
         let mut first: HashMap<u32, (Instant, bool, u32)> = HashMap::new();
-        let mut all = Vec::new();
+        let mut all = vec![];
         for ((ordinal, seq, at, payload), (trigger, rtt)) in self.sent.iter().zip(&self.reasons) {
             let arrives = self.arrived.contains_key(ordinal);
             let Some(trigger) = trigger else {

@@ -16,7 +16,7 @@ const NEXT_FLOW: Duration = Duration::from_millis(100);
 const EPOCH: Duration = Duration::from_secs(946_684_800);
 
 /// Simulates these flows, and returns the packets that pass their servers, and their clients.
-pub(super) fn capture_both_ends(population: &Population, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures> {
+pub fn capture_both_ends(population: &Population, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures> {
     let mut captures = EndCaptures::default();
     for number in flows {
         let record = population.bench(number, |flow| flow.spec(sender))?.observe(number, &mut captures);
@@ -77,7 +77,7 @@ fn captured(now: Instant, direction: Direction, host: Host, packet: &Packet) -> 
 }
 
 /// The address of a flow's client: its own in 10.0.0.0/8. Addresses repeat after 2^24 flows.
-pub(super) fn client(flow: u64) -> Ipv4Addr {
+pub fn client(flow: u64) -> Ipv4Addr {
     Ipv4Addr::from(10 << 24 | flow as u32 & 0xff_ffff)
 }
 

@@ -131,7 +131,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub(super) fn draw(population: &Population, number: u64) -> Self {
+    pub fn draw(population: &Population, number: u64) -> Self {
         let draws = Draws::new(population.seed, number);
         let receivers = &population.receivers;
         Self {
@@ -173,7 +173,7 @@ impl Flow {
 }
 
 /// Whether the client of a flow offers SACK.
-pub(super) fn offers_sack(population: &Population, number: u64) -> bool {
+pub fn offers_sack(population: &Population, number: u64) -> bool {
     Draws::new(population.seed, number).happens(population.receivers.sack, Purpose::Sack)
 }
 
@@ -191,7 +191,7 @@ fn path(networks: &Networks, draws: &Draws) -> PathSpec {
 }
 
 /// A hop that loses this share of the packets: independently, or in bursts of this mean length.
-pub(crate) fn losses(share: f64, burst: Option<f64>) -> HopSpec {
+pub fn losses(share: f64, burst: Option<f64>) -> HopSpec {
     let kind = match burst {
         None => LossKind::Bernoulli(probability(share)),
         // The share of time in the bad state is to_bad / (to_bad + to_good).
@@ -224,7 +224,7 @@ fn bottleneck(networks: &Networks, draws: &Draws) -> HopSpec {
 /// When a link of `rate` Mbit/s that pauses delivers packets.
 fn link(networks: &Networks, rate: f64, draws: &Draws) -> Option<LinkTrace> {
     let interval = PACKET / (rate * 125.0);
-    let mut opportunities = Vec::new();
+    let mut opportunities = vec![];
     let mut now = 0.0;
     for n in 0.. {
         let pause = now + draws.exponential(networks.pause_interval, Purpose::PauseBegin, n);
@@ -252,7 +252,7 @@ fn workload(traffic: &Traffic, draws: &Draws) -> Workload {
 }
 
 /// A request and its response.
-pub(crate) struct Exchange {
+pub struct Exchange {
     /// The time from the response before to the request, in ms.
     pub think_ms: f64,
     /// The bytes of the request.
@@ -265,8 +265,8 @@ pub(crate) struct Exchange {
 
 /// Exchanges number 0 to the last. Each request but the first waits for the response before it and for the client's
 /// think time; the server answers at once.
-pub(crate) fn exchanges(exchange: impl Fn(u64) -> Exchange) -> Workload {
-    let (mut requests, mut responses) = (Vec::new(), Vec::new());
+pub fn exchanges(exchange: impl Fn(u64) -> Exchange) -> Workload {
+    let (mut requests, mut responses) = (vec![], vec![]);
     let (mut asked, mut answered) = (0, 0);
     for n in 0.. {
         let Exchange { think_ms, request, response, is_last } = exchange(n);
@@ -283,14 +283,14 @@ pub(crate) fn exchanges(exchange: impl Fn(u64) -> Exchange) -> Workload {
 }
 
 /// A write this long after so many bytes have arrived.
-pub(crate) fn write(received: u64, after: Duration, bytes: u64) -> Write {
+pub fn write(received: u64, after: Duration, bytes: u64) -> Write {
     Write { when: When { received, after, ..When::default() }, bytes }
 }
 
-pub(crate) fn millis(ms: f64) -> Duration {
+pub fn millis(ms: f64) -> Duration {
     Duration::from_nanos((ms * 1e6) as u64)
 }
 
-pub(crate) fn probability(p: f64) -> Probability {
+pub fn probability(p: f64) -> Probability {
     Probability::new(p.clamp(0.0, 1.0)).unwrap_or_default()
 }

@@ -99,7 +99,7 @@ pub fn note_missing(missing: &[&'static Experiment]) {
 fn write_files(dir: &Path, finished: &Finished, output: &Output<'_>) -> Result<(), Failure> {
     let failed = |path: &Path, e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
     let drawn = |e: recoup_draw::render::RenderError| Failure::Wrong(e.to_string());
-    let mut files = Vec::new();
+    let mut files = vec![];
     let mut add = |name: String, content: &[u8]| -> Result<(), Failure> {
         let path = dir.join(name);
         let mut file = OutputFile::create(&path)?;

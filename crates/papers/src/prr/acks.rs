@@ -65,8 +65,7 @@ fn run(setup: &Setup, profile: &str, lost: u32, per_ack: u32) -> Result<Trace> {
     let acks = (2..=2 * FLIGHT).filter(|ack| (ack - 1) % per_ack != 0);
     let acks: Vec<String> = acks.map(|ack| format!(",up:ack:{ack}")).collect();
     let drop = format!("data:1-{lost}{}", acks.concat());
-    let own =
-        [("drop", drop.as_str()), ("writes", "1MB@0"), ("ack", "quick"), ("initial_window", "100"), ("rate", "12Mbit")];
+    let own = format!("drop={drop} writes=1MB@0 ack=quick initial_window=100 rate=12Mbit");
     flow(setup, profile, &own)
 }
 
@@ -82,7 +81,7 @@ struct Heavy {
 
 /// PRR's recoveries after very heavy losses; those that a timeout ends are left out.
 fn heavy(setup: &Setup) -> Result<Vec<Heavy>> {
-    let mut ends = Vec::new();
+    let mut ends = vec![];
     for per_ack in PER_ACK {
         let trace = run(setup, SCHEMES[0].1[0], HEAVY, per_ack)?;
         let Some((steps, Some(end))) = trace.recovery() else {
@@ -101,7 +100,7 @@ fn heavy(setup: &Setup) -> Result<Vec<Heavy>> {
 /// # Errors
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet> {
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for (scheme, profiles) in SCHEMES {
         for (profile, ratio) in profiles.into_iter().zip([0.5, 0.7]) {
             let traces = PER_ACK.map(|per_ack| run(setup, profile, LOST, per_ack));

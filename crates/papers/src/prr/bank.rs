@@ -51,11 +51,10 @@ impl Release {
 
 /// Runs figure 4 with the second write at every millisecond of recovery, with an ACK per segment.
 fn releases(setup: &Setup, scheme: Scheme) -> Result<Vec<Release>> {
-    let mut releases = Vec::new();
+    let mut releases = vec![];
     for at in WRITES {
-        let writes = format!("20kB@0,10kB@{at}ms");
-        let own = [("drop", Id::Fig4.drop()), ("writes", &writes)];
-        let (cell, _) = run_cell(setup, scheme, Acks::Quick, &own)?;
+        let (cell, _) =
+            run_cell(setup, scheme, Acks::Quick, &format!("drop={} writes=20kB@0,10kB@{at}ms", Id::Fig4.drop()))?;
         let Some(write) = cell.recovery(false).next() else {
             continue;
         };
@@ -78,11 +77,9 @@ fn releases(setup: &Setup, scheme: Scheme) -> Result<Vec<Release>> {
 
 /// The burst on a write at every millisecond, if nothing is lost.
 fn without_loss(setup: &Setup) -> Result<Vec<(u32, u32)>> {
-    let mut bursts = Vec::new();
+    let mut bursts = vec![];
     for at in WRITES {
-        let writes = format!("20kB@0,10kB@{at}ms");
-        let own = [("drop", "none"), ("writes", &writes)];
-        let (cell, _) = run_cell(setup, Scheme::Prr, Acks::Quick, &own)?;
+        let (cell, _) = run_cell(setup, Scheme::Prr, Acks::Quick, &format!("drop=none writes=20kB@0,10kB@{at}ms"))?;
         let mut steps = cell.steps.iter();
         let write = steps.find(|step| !step.on_ack && step.at_ms > 0.0 && step.sent() > 0);
         bursts.extend(write.map(|write| (at, write.sent())));

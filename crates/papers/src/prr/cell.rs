@@ -132,8 +132,8 @@ impl SchemeCell {
 }
 
 /// Runs a flow and draws it. `own` are the settings of its figure.
-pub fn run_cell(setup: &Setup, scheme: Scheme, acks: Acks, own: Keys<'_>) -> Result<(SchemeCell, Panel)> {
-    let own = [own, &[("ack", acks.name())]].concat();
+pub fn run_cell(setup: &Setup, scheme: Scheme, acks: Acks, own: &str) -> Result<(SchemeCell, Panel)> {
+    let own = format!("{own} ack={}", acks.name());
     let mut bench = Bench::new(setup, scheme.profile(), &own)?;
     let mut observers = (Watch::new(Host::Server), Log::new(&bench.spec));
     bench.observe(0, &mut observers);
@@ -170,7 +170,7 @@ struct Sending {
 impl Sending {
     fn of(log: &Log) -> Self {
         let mut origin = None;
-        let (mut sent, mut una) = (Vec::new(), Vec::new());
+        let (mut sent, mut una) = (vec![], vec![]);
         for (at, event) in log.events(Host::Server) {
             match *event {
                 Event::Acked { una: acked, .. } => una.push((at, acked)),

@@ -94,8 +94,12 @@ fn end_of_recovery(c: &Cells<'_>, setup: &Setup) -> Result<Claim> {
     let ours = end(c.get(Scheme::Prr, Acks::Delayed));
     let mut twice = setup.clone();
     twice.base.settings.set("rtt", "200ms", Path::new(""))?;
-    let own = [("drop", Id::Fig2.drop()), ("writes", Id::Fig2.writes())];
-    let (cell, _) = run_cell(&twice, Scheme::Prr, Acks::Delayed, &own)?;
+    let (cell, _) = run_cell(
+        &twice,
+        Scheme::Prr,
+        Acks::Delayed,
+        &format!("drop={} writes={}", Id::Fig2.drop(), Id::Fig2.writes()),
+    )?;
 
     Ok(claim("recovery-ends-at-460").shows(ms(ours)).holds(near(ours)).fill(&[&ms(end(&cell))]))
 }

@@ -78,7 +78,7 @@ impl Cell {
         self.fast += fast;
         self.without_fast += u64::from(is_lossy && fast == 0);
         if !is_lossy {
-            let latency = trace.acked_ms(self.segments).unwrap_or(f64::NAN);
+            let latency = trace.acked_ms(self.segments).unwrap_or(NAN);
             self.clean_rtts += latency / RTT_MS;
         }
         self.add_timeouts(trace);
@@ -123,17 +123,13 @@ pub fn sheet(setup: &Setup) -> Result<Sheet> {
 
 fn run(setup: &Setup, segments: u64) -> Result<Cell> {
     let length = segments.to_string();
-    let own = [
-        ("writes", "none"),
-        ("segments", length.as_str()),
-        ("drop", "bernoulli:0.03"),
-        ("ack", "quick"),
-        ("rate", "10Mbit"),
-        ("queue", "100"),
-    ];
-    let mut flows = Bench::new(setup, PROFILE, &own)?;
+    let mut flows = Bench::new(
+        setup,
+        PROFILE,
+        &format!("writes=none segments={length} drop=bernoulli:0.03 ack=quick rate=10Mbit queue=100"),
+    )?;
     let mut cell = Cell { segments, ..Cell::default() };
-    // The same number of segments for each length, within bounds.
+    // Each length sends equally many segments, within bounds.
     let number = (setup.effort.of(400_000, 80_000) / segments).clamp(400, 20_000);
     for flow in 0..number {
         cell.add(&flows.trace(flow));

@@ -88,15 +88,11 @@ struct Queue {
 /// Flows that lose their first 50 to 95 of 100 segments before a bottleneck whose queue holds 20 packets.
 fn queues(setup: &Setup) -> Result<Vec<Queue>> {
     let dropped = |scheme: Scheme, lost: u64| -> Result<u64> {
-        let drop = format!("data:1-{lost}");
-        let own = [
-            ("drop", drop.as_str()),
-            ("writes", "600kB@0"),
-            ("ack", "quick"),
-            ("initial_window", "100"),
-            ("queue", "20"),
-        ];
-        let trace = flow(setup, scheme.profile(), &own)?;
+        let trace = flow(
+            setup,
+            scheme.profile(),
+            &format!("drop=data:1-{lost} writes=600kB@0 ack=quick initial_window=100 queue=20"),
+        )?;
         let (steps, _) = trace.recovery().unwrap_or_default();
         let sent: u64 = steps.iter().map(|step| u64::from(step.sent())).sum();
         // The queue drops the same segments of the first flight with both.
@@ -113,12 +109,14 @@ fn queues(setup: &Setup) -> Result<Vec<Queue>> {
 /// # Errors
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet> {
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for scheme in Scheme::ALL {
         for lost in 1..FLIGHT {
-            let drop = format!("data:1-{lost}");
-            let own = [("drop", drop.as_str()), ("writes", "300kB@0"), ("ack", "quick"), ("initial_window", "20")];
-            let trace = flow(setup, scheme.profile(), &own)?;
+            let trace = flow(
+                setup,
+                scheme.profile(),
+                &format!("drop=data:1-{lost} writes=300kB@0 ack=quick initial_window=20"),
+            )?;
             cells.push(Cell { scheme, lost, trace });
         }
     }

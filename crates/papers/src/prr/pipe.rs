@@ -108,28 +108,24 @@ pub fn sheet(setup: &Setup) -> Result<Sheet> {
 fn run(setup: &Setup, (scheme, profile): (&'static str, &'static str), reordered: &'static str) -> Result<Cell> {
     let reorder = format!("{reordered}:60ms");
     let flows = |reorder: &str| {
-        let own = [
-            ("drop", "data:1"),
-            ("writes", "300kB@0"),
-            ("ack", "quick"),
-            ("initial_window", "40"),
-            ("rate", "3Mbit"),
-            ("reorder", reorder),
-        ];
-        Bench::new(setup, profile, &own)
+        Bench::new(
+            setup,
+            profile,
+            &format!("drop=data:1 writes=300kB@0 ack=quick initial_window=40 rate=3Mbit reorder={reorder}"),
+        )
     };
     let plain = flows("none")?.trace(0);
-    let alone = sent_by_then(&plain).map_or(f64::NAN, f64::from);
+    let alone = sent_by_then(&plain).map_or(NAN, f64::from);
     let mut flows = flows(&reorder)?;
     let mut cell =
-        Cell { scheme, reordered, misled: 0, below: 0, spurious: 0, dsacks: 0, errors: Vec::new(), signed: Vec::new() };
+        Cell { scheme, reordered, misled: 0, below: 0, spurious: 0, dsacks: 0, errors: vec![], signed: vec![] };
     for number in 0..setup.effort.of(600, 150) {
         let trace = flows.trace(number);
         cell.misled += u64::from(trace.record.spurious_data > 0);
         cell.below += u64::from(falls_below(&trace));
         cell.spurious += trace.record.spurious_data;
         cell.dsacks += trace.record.counters.dsacks;
-        let sent = sent_by_then(&trace).map_or(f64::NAN, f64::from);
+        let sent = sent_by_then(&trace).map_or(NAN, f64::from);
         cell.signed.push(sent - alone);
         cell.errors.push((sent - alone).abs());
     }
@@ -200,7 +196,7 @@ fn dsacks(cells: &[Cell]) -> Claim {
 }
 
 fn chart(cells: &[Cell]) -> LineChart {
-    let point = |cell: &Cell| (100.0 * cell.reordered.parse().unwrap_or(f64::NAN), cell.mean().mean);
+    let point = |cell: &Cell| (100.0 * cell.reordered.parse().unwrap_or(NAN), cell.mean().mean);
     LineChart::new(
         "Error in the segments sent when reordered segments are taken for lost",
         "segments held back by 60 ms (%)",

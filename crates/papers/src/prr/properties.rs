@@ -210,7 +210,7 @@ fn run_cells(setup: &Setup) -> Result<Vec<PropertyCell>> {
 }
 
 fn run_cell(setup: &Setup, network: Network, scheme: Scheme) -> Result<PropertyCell> {
-    let own: Vec<_> = settings_of(network).collect();
+    let own = settings_of(network).map(|(key, value)| format!("{key}={value}")).joined(" ");
     let mut bench = Bench::new(setup, scheme.profile(), &own)?;
     let mut watch = Watch::new(bench.spec.server.mss, scheme.recover_fs());
     if setup.is_mutated("one-block") {

@@ -162,7 +162,7 @@ pub struct Cell {
 /// Runs the connections of `users` users with each arm, on `threads` cores. The result does not depend on `threads`.
 fn run(setup: &Setup, population: &Users, arms: &[Arm], users: u32, threads: usize) -> Result<Vec<Cell>, String> {
     let settings = settings(&setup.base)?;
-    let mut cells: Vec<Cell> = Vec::new();
+    let mut cells: Vec<Cell> = vec![];
     for arm in arms {
         let hosts = arm.hosts(setup, &settings);
         let baseline = cells.first();

@@ -130,7 +130,7 @@ impl Bench {
 }
 
 /// Runs one flow.
-pub fn flow(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Trace> {
+pub fn flow(setup: &Setup, profile: &str, own: &str) -> Result<Trace> {
     Ok(Bench::new(setup, profile, own)?.trace(0))
 }
 

@@ -29,7 +29,7 @@ mod trial;
 mod watch;
 
 use crate::prelude::*;
-pub use grid::{Copied, GAP, LOSS, Load, Network, Recovery, Setup};
+pub use grid::{Copied, GAP, Load, Network, Recovery, Setup};
 pub use watch::Pairs;
 
 use super::NAME;

@@ -70,7 +70,7 @@ impl DuplicationCell {
 
     /// A quantile of the completion time in ms.
     pub fn quantile_ms(&self, q: f64) -> f64 {
-        crate::distribution::quantile(&self.fct_ms, q).unwrap_or(f64::NAN)
+        crate::distribution::quantile(&self.fct_ms, q).unwrap_or(NAN)
     }
 
     /// Payload delivered once per IP byte sent.
@@ -84,7 +84,7 @@ impl DuplicationCell {
 /// # Errors
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet> {
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for (file, writes) in FILES {
         let flows = match file {
             34_000 => setup.effort.of(12_000, 3_000),
@@ -102,17 +102,10 @@ pub fn sheet(setup: &Setup) -> Result<Sheet> {
 fn cell(setup: &Setup, (file, writes): (u64, &'static str), arm: Arm, flows: u64) -> Result<DuplicationCell> {
     let all = arm == Arm::All;
     let takes_more = all && !setup.is_mutated("free-copies");
-    let own = plain(&[
-        ("rtt", "40ms"),
-        ("rate", if takes_more { "10Mbit" } else { "20Mbit" }),
-        ("request", "300B"),
-        ("writes", writes),
-        ("ack", "linux"),
-        (
-            "drop",
-            if all { "up:bernoulli:0.0004,down:bernoulli:0.0004" } else { "up:bernoulli:0.02,down:bernoulli:0.02" },
-        ),
-    ]);
+    let rate = if takes_more { "10Mbit" } else { "20Mbit" };
+    let loss = if all { 0.0004 } else { 0.02 };
+    let drop = format!("up:bernoulli:{loss},down:bernoulli:{loss}");
+    let own = plain(&format!("rtt=40ms rate={rate} request=300B writes={writes} ack=linux drop={drop}"));
     let profile = if arm == Arm::Slp { "linux-3.17+slp" } else { "linux-3.17" };
     let (mut fct_ms, bytes): (Vec<f64>, Vec<u64>) = records(setup, profile, &own, flows, |record| {
         let fct = record.fct.map_or(LONGEST, |fct| fct.min(LONGEST));

@@ -200,7 +200,7 @@ fn text(cells: &[CodeCell]) -> String {
 
 /// The goodputs whose closed form lies outside the simulated interval.
 fn exceptions(cells: &[CodeCell]) -> String {
-    let mut outside = Vec::new();
+    let mut outside = vec![];
     for cell in cells {
         for (name, goodput) in [("alone", cell.alone), ("with ARQ", cell.with_arq)] {
             if !goodput.agrees {

@@ -80,7 +80,7 @@ impl Observer for Watch {
 /// Runs a profile `runs` times, with the seed of `setup` and the seeds that follow it.
 fn runs(setup: &Setup, profile: &str, runs: usize) -> Result<Vec<Run>> {
     in_parallel(runs, cores(), |i| {
-        let mut bench = Bench::new(setup, profile, &[])?;
+        let mut bench = Bench::new(setup, profile, "")?;
         bench.seed = bench.seed.wrapping_add(i as u64);
         let (mut watch, mut bytes) = (Watch::default(), 0);
         let times = (0..FETCHES).map(|flow| {

@@ -7,15 +7,7 @@ use crate::flow;
 use crate::prelude::*;
 
 /// The settings that every such flow begins with: no losses, no rate, an ACK per segment.
-const PLAIN: Keys<'static> = &[
-    ("rtt", "80ms"),
-    ("rate", "none"),
-    ("queue", "none"),
-    ("request", "0"),
-    ("writes", "none"),
-    ("drop", "none"),
-    ("ack", "quick"),
-];
+const PLAIN: &str = "rtt=80ms rate=none queue=none request=0 writes=none drop=none ack=quick";
 
 impl Log {
     /// The copies of a host: the segment, and when it and its copy were sent.
@@ -34,16 +26,16 @@ impl Log {
 }
 
 /// The plain settings with these in their place.
-pub fn plain<'a>(own: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    [PLAIN, own].concat()
+pub fn plain(own: &str) -> String {
+    format!("{PLAIN} {own}")
 }
 
 /// Runs one flow of `profile` with these settings in addition to the plain ones.
-pub fn run(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log> {
+pub fn run(setup: &Setup, profile: &str, own: &str) -> Result<Log> {
     flow::run(setup, profile, &plain(own))
 }
 
 /// The completion time in ms; NaN if the flow did not complete.
 pub fn fct_ms(record: &FlowRecord) -> f64 {
-    record.fct.map_or(f64::NAN, ms)
+    record.fct.map_or(NAN, ms)
 }

@@ -65,9 +65,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet> {
 
 /// The quantities that do not depend on the machine.
 fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell> {
-    let mut bench = Bench::new(setup, name, &[])?;
+    let mut bench = Bench::new(setup, name, "")?;
     let mut most = MostMemory::default();
-    let (mut times, mut bytes, mut steps) = (Vec::new(), 0, 0);
+    let (mut times, mut bytes, mut steps) = (vec![], 0, 0);
     for flow in 0..BATCH {
         most.now = [0; 2];
         let record = bench.observe(flow, &mut most);
@@ -79,7 +79,7 @@ fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell> {
     Ok(OverheadCell {
         profile: setup.profile(name).to_string(),
         flows: BATCH,
-        median_ms: crate::distribution::quantile(&times, 0.5).unwrap_or(f64::NAN),
+        median_ms: crate::distribution::quantile(&times, 0.5).unwrap_or(NAN),
         bytes: bytes as f64 / BATCH as f64,
         steps: steps as f64 / BATCH as f64,
         memory: most.most,
@@ -92,7 +92,7 @@ fn time_batches(setup: &Setup, cells: &mut [OverheadCell]) -> Result<()> {
     let batches = setup.effort.of(40, 15);
     for _ in 0..batches {
         for (cell, name) in cells.iter_mut().zip(PROFILES) {
-            let mut bench = Bench::new(setup, name, &[])?;
+            let mut bench = Bench::new(setup, name, "")?;
             let begun = time::Instant::now();
             for flow in 0..BATCH {
                 bench.record(flow);

@@ -35,12 +35,12 @@ const TITLE: &str = "Flows that lose their last segment, their SYN or their SYN-
 /// # Errors
 /// Never with the settings of the figure.
 pub fn figure(setup: &Setup) -> Result<Figure<TailCell>> {
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for case in Case::ALL {
         for acks in case.receivers() {
             for profile in PROFILES {
                 for rtt_ms in RTTS {
-                    cells.push(cell::run(setup, case, *acks, rtt_ms, profile, &[])?);
+                    cells.push(cell::run(setup, case, *acks, rtt_ms, profile, "")?);
                 }
             }
         }

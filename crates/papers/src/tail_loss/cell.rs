@@ -126,7 +126,7 @@ pub fn run_cell(
     rtt_ms: u64,
     lost: u64,
     mechanism: Mechanism,
-    more: Keys<'_>,
+    more: &str,
 ) -> Result<TailLossCell> {
     let log = bench(setup, acks, rtt_ms, lost, mechanism, more)?.run(0);
     let record = &log.record;
@@ -155,7 +155,7 @@ impl First {
 }
 
 /// The bench of a cell. `more` are settings in addition to the figure's.
-pub fn bench(setup: &Setup, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism, more: Keys<'_>) -> Result<Bench> {
+pub fn bench(setup: &Setup, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism, more: &str) -> Result<Bench> {
     bench_over(setup, acks, rtt_ms, lost, mechanism, more, |chains| chains)
 }
 
@@ -166,11 +166,10 @@ pub fn bench_over<N: Network>(
     rtt_ms: u64,
     lost: u64,
     mechanism: Mechanism,
-    more: Keys<'_>,
+    more: &str,
     network: impl FnOnce(Chains) -> N,
 ) -> Result<Bench<N>> {
-    let rtt = format!("{rtt_ms}ms");
     let drop = if lost == 0 { "none".into() } else { format!("tail:{lost}") };
-    let own = [("rtt", rtt.as_str()), ("drop", &drop), ("ack", acks.name())];
-    Bench::over(setup, mechanism.profile(), &setup.settings(&[&own, more].concat())?, network)
+    let own = format!("rtt={rtt_ms}ms drop={drop} ack={}", acks.name());
+    Bench::over(setup, mechanism.profile(), &setup.settings(&format!("{own} {more}"))?, network)
 }

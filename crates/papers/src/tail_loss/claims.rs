@@ -21,7 +21,7 @@ impl Cells<'_> {
 
     /// The FCT from establishment, in ms.
     fn fct(&self, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> f64 {
-        self.get(acks, rtt_ms, lost, mechanism).fct_established_ms.unwrap_or(f64::NAN)
+        self.get(acks, rtt_ms, lost, mechanism).fct_established_ms.unwrap_or(NAN)
     }
 
     /// The baseline's FCT minus the mechanism's, in ms.
@@ -51,7 +51,7 @@ impl Group<'_> {
     /// The FCT from establishment, in ms.
     fn fct(&self, mechanism: Mechanism) -> f64 {
         let cell = self.0.iter().find(|cell| cell.mechanism == mechanism);
-        cell.and_then(|cell| cell.fct_established_ms).unwrap_or(f64::NAN)
+        cell.and_then(|cell| cell.fct_established_ms).unwrap_or(NAN)
     }
 
     /// Whether the first mechanism is faster than the second, by more than a rounding error.

@@ -54,11 +54,11 @@ pub struct DetectionCell {
 /// # Errors
 /// When settings contradict each other.
 pub fn figure(setup: &Setup) -> Result<Figure<DetectionCell>> {
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for after in AFTER {
         for (sender, profile) in SENDERS {
             let drop = format!("data:{}", 10 - after);
-            let trace = run(setup, profile, &[("drop", drop.as_str()), ("ack", "quick")])?;
+            let trace = run(setup, profile, &format!("drop={drop} ack=quick"))?;
             let first = trace.first_repair();
             cells.push(DetectionCell {
                 after,

@@ -267,11 +267,6 @@ impl Episodes {
             at_tail: self.at_tail + other.at_tail,
         }
     }
-
-    /// The mean number of segments lost in an episode; 0 without episodes.
-    pub fn mean_length(self) -> f64 {
-        self.lost as f64 / self.episodes.max(1) as f64
-    }
 }
 
 fn sorted<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<f64> {
@@ -287,7 +282,7 @@ fn sorted<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<f64> {
 pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration)> {
     let amount = Amount::of(setup.effort);
     let Calibrated { world, load } = calibrated(setup, amount)?;
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for foreground in Foreground::all() {
         cells.extend(run_foreground(setup, &world, foreground, amount)?);
     }

@@ -82,7 +82,7 @@ impl Sender {
 impl Log {
     /// The retransmissions and probes of the server's data, in order.
     pub fn repairs(&self) -> Vec<Repair> {
-        let (mut sender, mut repairs) = (Sender::default(), Vec::new());
+        let (mut sender, mut repairs) = (Sender::default(), vec![]);
         for (at, event) in self.events(Host::Server) {
             match *event {
                 Event::Acked { una, newly_acked, newly_sacked, .. } => {
@@ -150,7 +150,7 @@ impl Log {
 ///
 /// # Errors
 /// Settings that contradict each other.
-pub fn run_losing_fin(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log> {
+pub fn run_losing_fin(setup: &Setup, profile: &str, own: &str) -> Result<Log> {
     let mut bench =
         Bench::over(setup, profile, &setup.settings(own)?, |chains| Tampered::new(chains, Tamper::LoseFin))?;
     let server = &mut bench.spec.workload.server;

@@ -107,7 +107,7 @@ pub fn sheet(
     let Some(ends) = Ends::new(stage, None, None) else {
         return Ok(None);
     };
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for acks in Acks::ALL {
         for (rtt_ms, lost) in id.groups() {
             cells.extend(Variant::of(stage).into_iter().map(|variant| (acks, rtt_ms, lost, variant)));

@@ -80,9 +80,7 @@ impl Cells<'_> {
 }
 
 fn cell(setup: &Setup, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> Result<TimerCell> {
-    let (rtt, drop) = (format!("{rtt_ms}ms"), format!("tail:{lost}"));
-    let own = [("rtt", rtt.as_str()), ("drop", &drop), ("ack", acks.name())];
-    let trace = run(setup, mechanism.profile(), &own)?;
+    let trace = run(setup, mechanism.profile(), &format!("rtt={rtt_ms}ms drop=tail:{lost} ack={}", acks.name()))?;
     let first = trace.first_repair();
     Ok(TimerCell {
         acks,
@@ -108,7 +106,7 @@ fn first_sack(trace: &Log, first: &Repair) -> Option<f64> {
 /// # Errors
 /// When settings contradict each other.
 pub fn figure(setup: &Setup) -> Result<Figure<TimerCell>> {
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for acks in Acks::ALL {
         for rtt_ms in RTTS {
             for lost in LOST {

@@ -97,7 +97,7 @@ pub struct WebCell {
 impl WebCell {
     /// The mean OCTs of the selected downloads, in ms, in ascending order.
     pub fn octs(&self, selection: Selection) -> Vec<f64> {
-        let mut octs: Vec<f64> = self.downloads.iter().map(|one| one.selected(selection)).flatten().collect();
+        let mut octs: Vec<f64> = self.downloads.iter().filter_map(|one| one.selected(selection)).collect();
         octs.sort_by(f64::total_cmp);
         octs
     }
@@ -235,7 +235,7 @@ fn receiver(setup: &Setup) -> Acks {
 
 /// Downloads all pages with all mechanisms, on `threads` cores. The result does not depend on `threads`.
 fn run(setup: &Setup, pages: &[Page], downloads: usize, threads: usize) -> Result<Vec<WebCell>> {
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for rtt_ms in RTTS {
         for (page, content) in pages.iter().enumerate() {
             for mechanism in MECHANISMS {

@@ -151,7 +151,7 @@ fn limits(runs: &Runs) -> Vec<Claim> {
         .iter()
         .find(|(name, _)| *name == K_2)
         .map(|(_, outcomes)| change(&runs.usual[LINUX], outcomes, duration))
-        .unwrap_or(Estimate::exactly(f64::NAN));
+        .unwrap_or(Estimate::exactly(NAN));
     let [coarse, fine] = &runs.small_k;
     let ticks_share = SPURIOUS_TIMEOUTS.change(coarse, fine) * 100.0;
     vec![

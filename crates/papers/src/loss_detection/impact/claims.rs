@@ -2,17 +2,16 @@
 //! interval of a mean over senders is that of independent values.
 
 use super::{Id, Impact, LINUX, Replaced, SOLARIS, WINDOWS};
+use crate::loss_detection::claims::FREEBSD;
 use crate::prelude::*;
 use Replaced::{A, B, K, MinRto};
 use recoup_captures::parameters::ChangeKind;
-
-const FREEBSD: usize = 3;
 
 /// The least best case that the figures show, in RTTs.
 const SHOWN: f64 = 0.1;
 
 /// The claims of a figure.
-pub(super) fn of(id: Id, impact: &Impact) -> Vec<Claim> {
+pub fn of(id: Id, impact: &Impact) -> Vec<Claim> {
     match id {
         Id::Fig4 => [k(impact), systems(impact), super::optimal::of(impact)].concat(),
         Id::Fig5a => min_rto(impact),
@@ -22,7 +21,7 @@ pub(super) fn of(id: Id, impact: &Impact) -> Vec<Claim> {
 }
 
 /// The mean reduction of the duration by a value, in RTTs.
-pub(super) fn saved(impact: &Impact, system: usize, one: Replaced) -> Estimate {
+pub fn saved(impact: &Impact, system: usize, one: Replaced) -> Estimate {
     let number = impact.number(system, one);
     impact.mean(system, |sender| sender.saved[number])
 }
@@ -31,22 +30,22 @@ fn best_case(impact: &Impact, system: usize) -> Estimate {
     impact.mean(system, |sender| sender.best_case)
 }
 
-pub(super) fn name(system: usize) -> &'static str {
+pub fn name(system: usize) -> &'static str {
     System::ALL[system].name
 }
 
 /// `Linux k = 2: +0.58 ± 0.1 RTTs`, for each.
-pub(super) fn shown(all: &[(usize, Replaced, Estimate)]) -> String {
+pub fn shown(all: &[(usize, Replaced, Estimate)]) -> String {
     let each = all.iter().map(|(system, one, saved)| format!("{} {}: {:+.2}", name(*system), one.text(), saved.mean));
     format!("{} RTTs", each.joined(", "))
 }
 
-pub(super) fn halves(all: &[(usize, Replaced, Estimate)]) -> String {
+pub fn halves(all: &[(usize, Replaced, Estimate)]) -> String {
     let each = all.iter().map(|(.., saved)| format!("±{:.2}", saved.half));
     each.joined(", ")
 }
 
-pub(super) fn with_saved(impact: &Impact, all: &[(usize, Replaced)]) -> Vec<(usize, Replaced, Estimate)> {
+pub fn with_saved(impact: &Impact, all: &[(usize, Replaced)]) -> Vec<(usize, Replaced, Estimate)> {
     all.iter().map(|(system, one)| (*system, *one, saved(impact, *system, *one))).collect()
 }
 
@@ -60,7 +59,7 @@ fn signs(impact: &Impact, system: usize, one: Replaced) -> [Share; 2] {
 }
 
 /// A share as an estimate in %.
-pub(super) fn percent(share: &Share) -> Estimate {
+pub fn percent(share: &Share) -> Estimate {
     Estimate { mean: 50.0 * (share.high + share.low), half: 50.0 * (share.high - share.low) }
 }
 
@@ -93,7 +92,7 @@ fn k(impact: &Impact) -> Vec<Claim> {
         impact.0[LINUX].senders.iter().map(|sender| sender.best_case).filter(|best| *best > 0.0).collect();
     gains.sort_by(f64::total_cmp);
     let at = |q: f64| gains[((gains.len() - 1) as f64 * q) as usize];
-    let (low, high) = if gains.is_empty() { (f64::NAN, f64::NAN) } else { (at(0.01), at(0.99)) };
+    let (low, high) = if gains.is_empty() { (NAN, NAN) } else { (at(0.01), at(0.99)) };
     vec![
         claim!("k-2-factor-5", "best case {:.2} RTTs, saved {:.2}", best.mean, two.mean)
             .needs(fifth.above(0.0))

@@ -5,7 +5,7 @@ use super::{Id, Impact, LINUX, M, Replaced, Sender, replaced};
 use crate::prelude::*;
 
 /// Which parameter matters most, m, and whether the values in use are optimal.
-pub(super) fn of(impact: &Impact) -> Vec<Claim> {
+pub fn of(impact: &Impact) -> Vec<Claim> {
     let tried = |system: usize| {
         let all = [Id::Fig4, Id::Fig5a, Id::Fig5b].into_iter().flat_map(replaced).map(|one| (system, one));
         with_saved(impact, &all.collect::<Vec<_>>())

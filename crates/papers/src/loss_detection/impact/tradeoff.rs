@@ -29,7 +29,7 @@ fn shown(lists: &[Vec<i64>]) -> String {
     each.join(", ")
 }
 
-pub(super) fn of(impact: &Impact) -> Vec<Claim> {
+pub fn of(impact: &Impact) -> Vec<Claim> {
     [rto(impact), dupthresh(impact)].concat()
 }
 

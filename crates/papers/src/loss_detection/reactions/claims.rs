@@ -33,7 +33,7 @@ fn signs(found: &Reactions) -> Vec<Claim> {
     ]
 }
 
-/// What detections cost.
+/// The cost of detections.
 fn costs(found: &Reactions) -> Vec<Claim> {
     let [before, fast, timeout] = &found.windows;
     let [needless_fast, needless_timeout] = &found.needless_ms;
@@ -67,7 +67,7 @@ fn costs(found: &Reactions) -> Vec<Claim> {
     ]
 }
 
-/// What D changes.
+/// The effects of D.
 fn thresholds(found: &Reactions) -> Vec<Claim> {
     let [smallest, small, _, large] = &found.by_fast;
     let gain = |by_d: &[f64; 4]| by_d[0] - by_d[2];

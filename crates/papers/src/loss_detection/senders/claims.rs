@@ -2,12 +2,8 @@
 
 use super::{Senders, Values};
 use crate::loss_detection::claims::by_system;
+use crate::loss_detection::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS};
 use crate::prelude::*;
-
-const WINDOWS: usize = 0;
-const LINUX: usize = 1;
-const SOLARIS: usize = 2;
-const FREEBSD: usize = 3;
 
 /// Table I, in the order of [`System::ALL`].
 pub const TICK_MS: Values = [100.0, 10.0, 10.0, 10.0];
@@ -90,7 +86,7 @@ fn estimators(senders: &Senders) -> Vec<Claim> {
     ]
 }
 
-/// What the parameters do.
+/// The effects of the parameters.
 fn parameters(senders: &Senders) -> Vec<Claim> {
     let [m1k2, m1k4, m125k4, m1k8] = senders.by_factors;
     let [steady, variable] = senders.by_variability;

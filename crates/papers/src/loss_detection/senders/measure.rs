@@ -9,7 +9,7 @@ const SAMPLES: u64 = 300;
 
 /// From the first SYN-ACK to the second, if the first is lost, in ms.
 pub fn initial_rto(sender: Mechanisms) -> f64 {
-    let mut sent: Vec<Instant> = Vec::new();
+    let mut sent: Vec<Instant> = vec![];
     Transfer::new(sender, 1).run(|packet| {
         if !packet.syn || packet.direction != Direction::Down {
             return Passes;
@@ -22,7 +22,7 @@ pub fn initial_rto(sender: Mechanisms) -> f64 {
     });
     match sent[..] {
         [first, second, ..] => ms(second.since(first)),
-        _ => f64::NAN,
+        _ => NAN,
     }
 }
 
@@ -32,12 +32,12 @@ pub fn tail_wait(sender: Mechanisms, rtt_ms: u64) -> [f64; 2] {
     let transfer = Transfer { rtt: Duration::from_millis(rtt_ms), ..Transfer::new(sender, 40) };
     let run = transfer.run_with(&[40], Lost);
     let Some((at, 40, Trigger::Rto)) = run.first_retransmission() else {
-        return [f64::NAN; 2];
+        return [NAN; 2];
     };
     let acks = run.acks_arrived().filter(|(arrived, _)| *arrived < at);
     // The ACK of the segment before may have arrived before the last segment was sent.
     let set = acks.map(|(arrived, _)| arrived).max().max(run.first_sent(40)).unwrap_or(at);
-    let rto = run.rtt_samples().last().map_or(f64::NAN, |[.., rto]| *rto);
+    let rto = run.rtt_samples().last().map_or(NAN, |[.., rto]| *rto);
     [ms(at.since(set)), rto]
 }
 
@@ -83,7 +83,7 @@ pub fn factors_of(sender: Mechanisms) -> [f64; 4] {
     })
     .rtt_samples();
     let (Some(last), Some([first, second])) = (steady.last(), step.get(..2)) else {
-        return [f64::NAN; 4];
+        return [NAN; 4];
     };
     let ([rtt, srtt, rto], [sample, srtt2, rto2]) = (*first, *second);
     let m = last[2] / last[0];
@@ -104,7 +104,7 @@ pub fn after_a_step(sender: Mechanisms) -> [f64; 3] {
     .rtt_samples()
     .get(1)
     .copied()
-    .unwrap_or([f64::NAN; 3])
+    .unwrap_or([NAN; 3])
 }
 
 /// The share of RTT samples below the RTO before them, in %.
@@ -119,7 +119,7 @@ pub fn dupthresh(mut sender: Mechanisms) -> f64 {
     let transfer = Transfer { spacing: Duration::from_millis(1), ..Transfer::new(sender, 20) };
     let run = transfer.run_with(&[5], Lost);
     let Some((at, 5, Trigger::Fast)) = run.first_retransmission() else {
-        return f64::NAN;
+        return NAN;
     };
     run.duplicates(5).iter().filter(|arrived| **arrived <= at).count() as f64
 }
@@ -175,10 +175,10 @@ pub fn converges(mut sender: Mechanisms) -> f64 {
         })
         .collect();
     let (Some(begin), Some((_, last))) = (run.first_sent(1), samples.last()) else {
-        return f64::NAN;
+        return NAN;
     };
     let slow = samples.iter().rposition(|(_, rto)| *rto > 1.5 * last);
-    slow.map_or(samples.first(), |slow| samples.get(slow + 1)).map_or(f64::NAN, |(at, _)| ms(at.since(begin)) / 100.0)
+    slow.map_or(samples.first(), |slow| samples.get(slow + 1)).map_or(NAN, |(at, _)| ms(at.since(begin)) / 100.0)
 }
 
 /// Of 900 segments, the 30th and the 808th are overtaken by those after it: the number of fast retransmits. The segments

@@ -50,7 +50,7 @@ fn too_close_to_the_end(data: &Data) -> Claim {
 
 fn single_segment(data: &Data) -> Claim {
     let [without, with] = [0, 1].map(|i| data.single[i].acked_ms(1));
-    claim!("er-single-segment", "{:.0} and {:.0} ms", with.unwrap_or(f64::NAN), without.unwrap_or(f64::NAN))
+    claim!("er-single-segment", "{:.0} and {:.0} ms", with.unwrap_or(NAN), without.unwrap_or(NAN))
         .holds(with.is_some() && with == without && data.single[1].timeouts() > 0)
 }
 

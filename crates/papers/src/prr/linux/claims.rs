@@ -76,7 +76,7 @@ fn lost_retransmission(data: &Data) -> Claim {
         let mut marked = step.marked.iter();
         marked.any(|one| *one == (1, LossDetector::LostRetransmission))
     });
-    // What was sent by the time of the retransmission but for segment 1, and one segment more.
+    // All segments sent by the time of the retransmission except segment 1, and one segment more.
     let again = trace.steps.iter().position(|step| !step.again.is_empty());
     let sent_before = &trace.steps[..=again.unwrap_or(0)];
     let sent_before = sent_before.iter().map(|step| step.new).sum();
@@ -195,7 +195,7 @@ fn slow_start_after_one_loss(data: &Data) -> Claim {
         let end = trace.recovery().and_then(|(_, end)| end);
         end.map_or((0, 0), |end| (end.cwnd, end.ssthresh))
     };
-    let took = |trace: &Trace| trace.acked_ms(30).map_or(f64::NAN, |ms| ms - 500.0);
+    let took = |trace: &Trace| trace.acked_ms(30).map_or(NAN, |ms| ms - 500.0);
     let [linux, prr] = &data.next_write;
     let (cwnd, ssthresh) = ends(linux);
     let timeouts = linux.timeouts();

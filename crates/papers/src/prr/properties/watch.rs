@@ -119,7 +119,7 @@ impl Watch {
             blocks: 4,
             arriving: AckView::default(),
             sent_acks: AckView::default(),
-            by_ordinal: Vec::new(),
+            by_ordinal: vec![],
             newest: 0,
             checks: Default::default(),
             recovery: None,

@@ -105,7 +105,7 @@ pub struct Values(Vec<(f64, u32)>);
 impl Values {
     /// The values that `of` reads off each connection.
     pub fn new<I: IntoIterator<Item = f64>>(cell: &Cell, of: impl Fn(&Connection) -> I) -> Self {
-        let mut values = Vec::new();
+        let mut values = vec![];
         for (user, connection) in (0..).zip(&cell.connections) {
             values.extend(of(connection).into_iter().map(|value| (value, user)));
         }
@@ -113,15 +113,10 @@ impl Values {
         Self(values)
     }
 
-    /// The values alone.
-    pub fn sorted(&self) -> Vec<f64> {
-        self.0.iter().map(|(value, _)| *value).collect()
-    }
-
     /// The quantiles where user `u` counts `weight(u)` times; NaN without values.
     fn quantiles(&self, shares: &[f64], weight: impl Fn(u32) -> u64) -> Vec<f64> {
         let all: u64 = self.0.iter().map(|(_, user)| weight(*user)).sum();
-        let (mut seen, mut values, mut last) = (0, self.0.iter(), f64::NAN);
+        let (mut seen, mut values, mut last) = (0, self.0.iter(), NAN);
         let at = |share: &f64| {
             let rank = ((all as f64 * share).ceil() as u64).max(1);
             while seen < rank {

@@ -111,7 +111,7 @@ fn spurious_early(cell: &Cell) -> Estimate {
 
 fn section6(rows: &mut Rows, cells: &[Cell]) {
     type Counted = fn(&Counters) -> u64;
-    let none = f64::NAN;
+    let none = NAN;
     let counted: [(&str, Counted, [f64; 3]); 5] = [
         ("fast retransmits", fast, [31.0, none, none]),
         ("timeouts", all_timeouts, [-2.0, none, none]),

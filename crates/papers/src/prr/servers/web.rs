@@ -110,15 +110,15 @@ pub fn inputs(rows: &mut Rows, cell: &Cell) {
     tables::met(rows, cell, "fitted: fast retransmits per fast recovery", "", tables::per_recovery(cell), 3.15);
     let population = self::users();
     for (quantity, unit, value, paper) in [
-        ("users", "", users, f64::NAN),
+        ("users", "", users, NAN),
         ("mean rate", "Mbit/s", 1.9, 1.9),
         ("users with SACK", "%", population.sack * 100.0, 96.0),
         ("users with timestamps", "%", population.timestamps * 100.0, 12.0),
-        ("RTT without queueing, median", "ms", population.rtt.median, f64::NAN),
-        ("fitted: loss of the channel, median", "%", population.loss.median * 100.0, f64::NAN),
-        ("fitted: burst of losses, mean", "packets", population.burst, f64::NAN),
-        ("fitted: full queue, median", "ms", population.queue.median, f64::NAN),
-        ("packets reordered", "%", population.reordered * 100.0, f64::NAN),
+        ("RTT without queueing, median", "ms", population.rtt.median, NAN),
+        ("fitted: loss of the channel, median", "%", population.loss.median * 100.0, NAN),
+        ("fitted: burst of losses, mean", "packets", population.burst, NAN),
+        ("fitted: full queue, median", "ms", population.queue.median, NAN),
+        ("packets reordered", "%", population.reordered * 100.0, NAN),
     ] {
         tables::chosen(rows, cell, quantity, unit, value, paper);
     }
@@ -133,30 +133,24 @@ fn table5(rows: &mut Rows, cells: &[Cell]) {
         ("pipe < ssthresh - 10 at the start", |r| tables::pipe_above(r) < -10, 1.0),
     ];
     for (name, counts, paper) in shares {
-        rows.each(
-            ("Table 5", format!("{name}, of all recoveries"), "%"),
-            cells,
-            &[f64::NAN, f64::NAN, paper],
-            |cell| tables::recoveries(cell, counts),
-        );
+        rows.each(("Table 5", format!("{name}, of all recoveries"), "%"), cells, &[NAN, NAN, paper], |cell| {
+            tables::recoveries(cell, counts)
+        });
     }
     for (share, name, paper) in
         [(0.0, "min", -338.0), (0.01, "1 %", -10.0), (0.5, "50 %", 1.0), (0.99, "99 %", 11.0), (1.0, "max", 144.0)]
     {
-        rows.each(
-            ("Table 5", format!("pipe - ssthresh, {name}"), "segments"),
-            cells,
-            &[f64::NAN, f64::NAN, paper],
-            |cell| at(&of_recoveries(cell, |r| tables::pipe_above(r) as f64), share),
-        );
+        rows.each(("Table 5", format!("pipe - ssthresh, {name}"), "segments"), cells, &[NAN, NAN, paper], |cell| {
+            at(&of_recoveries(cell, |r| tables::pipe_above(r) as f64), share)
+        });
     }
     rows.each(
         ("Table 5", "recoveries with more than ten segments on one ACK", "%"),
         cells,
-        &[f64::NAN, 1.0],
+        &[NAN, 1.0],
         bursts_above_ten,
     );
-    rows.each(("Table 5", "most segments on one ACK", "segments"), cells, &[f64::NAN, 338.0], |cell| {
+    rows.each(("Table 5", "most segments on one ACK", "segments"), cells, &[NAN, 338.0], |cell| {
         at(&largest_bursts(cell), 1.0)
     });
 }
@@ -170,7 +164,7 @@ fn table6(rows: &mut Rows, cells: &[Cell]) {
         rows.each(
             ("Table 6", format!("cwnd - ssthresh before the exit, {name}"), "segments"),
             cells,
-            &[f64::NAN, f64::NAN, paper],
+            &[NAN, NAN, paper],
             |cell| at(&of_recoveries(cell, exits), share),
         );
     }
@@ -205,7 +199,7 @@ fn table8(rows: &mut Rows, cells: &[Cell]) {
 fn table9(rows: &mut Rows, cells: &[Cell]) {
     for (group, (name, counts)) in GROUPS.into_iter().enumerate() {
         let papers = PAPERS_TABLE_9.get(group);
-        let paper = |arm: usize, at: usize| papers.map_or(f64::NAN, |paper| paper[arm][at]);
+        let paper = |arm: usize, at: usize| papers.map_or(NAN, |paper| paper[arm][at]);
         let of = |one: &Answer| one.is_retransmitted && counts(one);
         let values: Vec<Values> = cells.iter().map(|cell| Values::new(cell, |c| latencies(c, of))).collect();
         let quantiles = values[0].at(&TABLE_9);
@@ -255,7 +249,7 @@ fn cwnd_after(recovery: &Recovery) -> f64 {
 }
 
 fn at(values: &[f64], share: f64) -> Estimate {
-    Estimate::exactly(quantile(values, share).unwrap_or(f64::NAN))
+    Estimate::exactly(quantile(values, share).unwrap_or(NAN))
 }
 
 /// The most segments sent on one ACK in each recovery, in ascending order.

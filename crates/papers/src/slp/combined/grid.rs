@@ -27,10 +27,10 @@ choices! {
 }
 
 impl Load {
-    const fn settings(self) -> [(&'static str, &'static str); 3] {
+    fn settings(self) -> String {
         match self {
-            Self::Fetch => [("request", REQUEST), ("segments", "1"), ("writes", "34kB@0")],
-            Self::Short => [("request", REQUEST), ("segments", "8"), ("writes", "none")],
+            Self::Fetch => format!("request={REQUEST} segments=1 writes=34kB@0"),
+            Self::Short => format!("request={REQUEST} segments=8 writes=none"),
         }
     }
 }
@@ -190,7 +190,7 @@ pub struct Setup {
 impl Setup {
     /// Every mechanism with and without copies. For each load and network the first setup has neither.
     pub fn mechanisms() -> Vec<Self> {
-        let mut setups = Vec::new();
+        let mut setups = vec![];
         for (load, network) in everywhere() {
             for recovery in Recovery::ALL {
                 let copied: &[Copied] = match recovery {
@@ -231,8 +231,8 @@ impl Setup {
     /// The settings, from those of `run`.
     pub fn settings(&self, run: &experiment::Setup) -> Result<Settings> {
         let drop = if run.is_mutated("lossier") { self.network.drop_at(0.03) } else { self.network.drop() };
-        let own = [("drop", &*drop), ("slp.q", self.copied.likelihoods()), ("slp.gap", self.gap)];
-        run.settings(&[self.load.settings(), own].concat())
+        let (q, load) = (self.copied.likelihoods(), self.load.settings());
+        run.settings(&format!("{load} drop={drop} slp.q={q} slp.gap={}", self.gap))
     }
 }
 

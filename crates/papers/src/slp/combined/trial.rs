@@ -80,7 +80,7 @@ impl Trial {
     pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
         let mut fcts = self.fcts.clone();
         fcts.sort_unstable_by(f64::total_cmp);
-        shares.map(|share| quantile(&fcts, share).unwrap_or(f64::NAN))
+        shares.map(|share| quantile(&fcts, share).unwrap_or(NAN))
     }
 }
 

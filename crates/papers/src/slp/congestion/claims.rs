@@ -29,7 +29,7 @@ impl Cells<'_> {
         self.at(Setup { profile, think, copying })
     }
 
-    /// What a group's mean FCT is longer than in the worlds in which nobody copies, in ms.
+    /// A group's mean FCT less its mean FCT in the worlds in which nobody copies, in ms.
     fn longer(&self, profile: &'static str, think: &'static str, copying: Copying, group: usize) -> Estimate {
         let of = |copying| &self.get(profile, think, copying).groups[group].fct_ms;
         difference(of(copying), of(Copying::None))

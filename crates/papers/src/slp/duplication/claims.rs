@@ -19,7 +19,7 @@ impl Cells<'_> {
         self.at((file, arm))
     }
 
-    /// What an arm saves of the mean completion time, as a share of it.
+    /// The share of the mean completion time that an arm saves.
     fn saved(&self, file: u64, arm: Arm) -> Estimate {
         let (plain, ours) = (self.get(file, Arm::Arq).mean_ms(), self.get(file, arm).mean_ms());
         (plain - ours) / plain.mean

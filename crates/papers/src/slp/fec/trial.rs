@@ -59,7 +59,7 @@ impl fmt::Display for Goodput {
 pub fn transmissions(p: f64, packets: u32, seed: u64) -> Result<Vec<u32>> {
     // A flow of its own.
     let mut network = Network::new(p, seed, FlowId(u64::MAX))?;
-    let mut counts = Vec::new();
+    let mut counts = vec![];
     for _ in 0..packets {
         let mut needed = 1;
         while network.lost_of(1) > 0 {

@@ -179,7 +179,7 @@ fn by_lost_syns(limit: Duration, initial_rto: Duration, slp: bool) -> f64 {
 /// When settings contradict each other.
 pub fn figure(setup: &Setup, count: usize) -> Result<Figure<FetchCell>> {
     let seed = setup.seed();
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for System { initial_rto, profiles } in SYSTEMS {
         let [without, with] = profiles.map(|name| runs(setup, name, count));
         let both = [without?, with?];

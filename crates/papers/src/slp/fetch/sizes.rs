@@ -90,7 +90,7 @@ impl Fetches {
 
     /// A quantity of the completion times in ms; NaN if no fetch completed.
     fn fct(&self, quantity: Quantity) -> f64 {
-        self.fct_ms.as_ref().map_or(f64::NAN, quantity)
+        self.fct_ms.as_ref().map_or(NAN, quantity)
     }
 }
 

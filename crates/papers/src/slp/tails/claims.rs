@@ -27,7 +27,7 @@ impl Cells<'_> {
     }
 
     fn fct(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &'static str) -> f64 {
-        self.get(case, acks, rtt_ms, profile).fct_ms.unwrap_or(f64::NAN)
+        self.get(case, acks, rtt_ms, profile).fct_ms.unwrap_or(NAN)
     }
 }
 
@@ -91,9 +91,8 @@ pub fn all(cells: &[TailCell], setup: &Setup) -> Result<Vec<Claim>> {
 fn tails_copied(segments: RangeInclusive<u64>, ack: &str, setup: &Setup) -> Result<(Vec<u64>, u64)> {
     let (mut copied, mut withheld) = (Vec::new(), 0);
     for n in segments {
-        let length = n.to_string();
-        let settings = [("segments", &*length), ("drop", "none"), ("ack", ack), ("slp.q", "tail:1")];
-        let counters = micro::run(setup, SLP, &settings)?.record.counters;
+        let counters =
+            micro::run(setup, SLP, &format!("segments={n} drop=none ack={ack} slp.q=tail:1"))?.record.counters;
         if counters.copies > 0 {
             copied.push(n);
         }
@@ -127,17 +126,16 @@ fn longer_flows(setup: &Setup) -> Result<Claim> {
 fn costs_the_gap(c: &Cells<'_>, setup: &Setup) -> Result<Claim> {
     let mut lossless = Vec::new();
     for rtt_ms in RTTS {
-        let nothing_lost = [("drop", "none")];
-        let flow = run(setup, Case::Tail8, Acks::Quick, rtt_ms, SLP, &nothing_lost)?;
-        lossless.push((rtt_ms, flow.fct_ms.unwrap_or(f64::NAN)));
+        let flow = run(setup, Case::Tail8, Acks::Quick, rtt_ms, SLP, "drop=none")?;
+        lossless.push((rtt_ms, flow.fct_ms.unwrap_or(NAN)));
     }
-    let without_loss = |rtt_ms| lossless.iter().find(|(rtt, _)| *rtt == rtt_ms).map_or(f64::NAN, |(_, fct)| *fct);
+    let without_loss = |rtt_ms| lossless.iter().find(|(rtt, _)| *rtt == rtt_ms).map_or(NAN, |(_, fct)| *fct);
     let at = |rtt_ms| c.fct(Case::Tail8, Acks::Quick, rtt_ms, SLP);
     let (groups, holds) = over(&[Case::Tail8], |case, acks, rtt_ms| {
         let expected = without_loss(rtt_ms) + GAP * rtt_ms as f64;
         [SLP, BOTH].iter().all(|profile| {
             let cell = c.get(case, acks, rtt_ms, profile);
-            same(cell.fct_ms.unwrap_or(f64::NAN), expected) && cell.retransmissions == 0
+            same(cell.fct_ms.unwrap_or(NAN), expected) && cell.retransmissions == 0
         })
     });
     let fcts = RTTS.map(|rtt_ms| format!("{} (without loss {})", at(rtt_ms), without_loss(rtt_ms)));
@@ -150,7 +148,7 @@ fn worth_from(setup: &Setup) -> Result<Claim> {
     const FIRST: u64 = 196;
     let mut copied = Vec::new();
     for rtt_ms in RTTS_TRIED {
-        let cell = run(setup, Case::Default8, Acks::Quick, rtt_ms, SLP, &[])?;
+        let cell = run(setup, Case::Default8, Acks::Quick, rtt_ms, SLP, "")?;
         if cell.copied_data() {
             copied.push(rtt_ms);
         }
@@ -165,15 +163,14 @@ fn worth_from(setup: &Setup) -> Result<Claim> {
 
 fn handshake(c: &Cells<'_>, setup: &Setup) -> Result<Claim> {
     let cases = [Case::Syn, Case::SynAck];
-    let nothing_lost = [("drop", "none")];
     let mut lossless = Vec::new();
     for rtt_ms in RTTS {
-        let flow = run(setup, Case::Syn, Acks::Quick, rtt_ms, PROFILES[0], &nothing_lost)?;
-        lossless.push((rtt_ms, flow.fct_ms.unwrap_or(f64::NAN)));
+        let flow = run(setup, Case::Syn, Acks::Quick, rtt_ms, PROFILES[0], "drop=none")?;
+        lossless.push((rtt_ms, flow.fct_ms.unwrap_or(NAN)));
     }
     let delay = |case, rtt_ms, profile: &'static str| {
         let found = lossless.iter().find(|(rtt, _)| *rtt == rtt_ms);
-        c.fct(case, Acks::Quick, rtt_ms, profile) - found.map_or(f64::NAN, |(_, fct)| *fct)
+        c.fct(case, Acks::Quick, rtt_ms, profile) - found.map_or(NAN, |(_, fct)| *fct)
     };
     let delays = cases.map(|case| {
         let [without, with] = [PROFILES[0], SLP].map(|profile| delay(case, RTTS[1], profile));

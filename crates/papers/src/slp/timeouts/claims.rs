@@ -179,7 +179,7 @@ fn classification(report: &Report) -> Option<&Classification> {
 fn k_means_threshold(studied: &Studied) -> Claim {
     let k_means = classification(&studied.report);
     let different = k_means.and_then(|one| one.against_triggers.different_percent);
-    let threshold = k_means.and_then(|one| one.threshold_s).unwrap_or(f64::NAN);
+    let threshold = k_means.and_then(|one| one.threshold_s).unwrap_or(NAN);
     let mut others = studied.report.classifications.iter();
     let log = others
         .find(|one| one.classifier == Classifier::KMeansLog)
@@ -188,7 +188,7 @@ fn k_means_threshold(studied: &Studied) -> Claim {
     claim("k-means-threshold")
         .shows(text)
         .holds(different.is_some_and(|percent| percent < 5.0))
-        .fill(&[&log.unwrap_or(f64::NAN)])
+        .fill(&[&log.unwrap_or(NAN)])
 }
 
 fn wireshark(studied: &Studied) -> Claim {
@@ -203,7 +203,7 @@ fn lost_syns(look: &Look<'_>, class: impl Fn(&Sample) -> Option<Class>) -> Optio
 }
 
 fn syn_timeouts(look: &Look<'_>) -> Claim {
-    let share = lost_syns(look, by_trigger).map_or(f64::NAN, |share| share.mean);
+    let share = lost_syns(look, by_trigger).map_or(NAN, |share| share.mean);
     claim!("syn-timeouts", "{:.0} %", 100.0 * share).holds(share > 0.7)
 }
 
@@ -270,7 +270,7 @@ fn short_flows(cells: &[ColumnCell]) -> Claim {
         .iter()
         .map(|cell| {
             let without = cell.computed.without_slp_s;
-            cell.rerun_s.map_or(f64::NAN, |with| 100.0 * (1.0 - with / without))
+            cell.rerun_s.map_or(NAN, |with| 100.0 * (1.0 - with / without))
         })
         .collect();
     let shown = reductions.iter().map(|percent| format!("{percent:.1} %"));

@@ -204,7 +204,7 @@ fn part(population: &Population, sender: &Profile, flows: Range<u64>, reruns: Op
     let [_, packets_down] = at_servers.packets;
     capture.packets[down as usize] = packets_down;
     capture.unseen = 0;
-    let mut again = Vec::new();
+    let mut again = vec![];
     if let Some(duplicate) = reruns {
         for loss in &capture.syn_losses {
             again.extend(rerun(population, sender, flows.start, loss, duplicate)?);

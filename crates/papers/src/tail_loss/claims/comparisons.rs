@@ -23,10 +23,10 @@ pub fn claims(fig1: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>> {
 }
 
 fn recovery_takes_round_trips(fig1: &[TailLossCell], setup: &Setup) -> Result<Claim> {
-    let mut added = Vec::new();
+    let mut added = vec![];
     for acks in Acks::ALL {
         for rtt in RTTS {
-            let without = bench(setup, acks, rtt, 0, Baseline, &[])?.run(0).fct_ms().unwrap_or(f64::NAN);
+            let without = bench(setup, acks, rtt, 0, Baseline, "")?.run(0).fct_ms().unwrap_or(NAN);
             let with = Cells::new(fig1).fct(acks, rtt, 1, Baseline);
             added.push((with - without) / rtt as f64);
         }
@@ -70,7 +70,7 @@ fn gain_depends_on(both: &[TailLossCell]) -> Claim {
             one.ack == acks.name() && (one.rtt_ms, one.lost) == (rtt_ms, lost)
         };
         let group = Group::all(both).find(is_it);
-        group.map_or(f64::NAN, |group| group.gain(Tlp))
+        group.map_or(NAN, |group| group.gain(Tlp))
     };
     let (delayed, quick) = (Acks::Delayed, Acks::Quick);
     let factors = [

@@ -75,7 +75,7 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
         })
     };
     let normalised = |acks, rtts: &[u64]| {
-        let of = |&rtt: &u64| c.get(acks, rtt, 1, Mechanism::Tlp).fct_established_normalised.unwrap_or(f64::NAN);
+        let of = |&rtt: &u64| c.get(acks, rtt, 1, Mechanism::Tlp).fct_established_normalised.unwrap_or(NAN);
         format!("normalised FCT {}", list(rtts.iter().map(of)))
     };
     let gains_much = |rtt: &u64| c.saved(delayed, *rtt, 1, Mechanism::Tlp) > 0.4 * c.fct(delayed, *rtt, 1, Baseline);
@@ -97,7 +97,7 @@ fn equations_claim(setup: &Setup) -> Claim {
         let pto = |outstanding| {
             let srtt = Some(Duration::from_millis(rtt));
             let timeout = rules.and_then(|rules| rules.timeout(srtt, Segments(outstanding)));
-            timeout.map_or(f64::NAN, |timeout| timeout.as_secs_f64())
+            timeout.map_or(NAN, |timeout| timeout.as_secs_f64())
         };
         pto(10) / pto(1)
     });
@@ -122,8 +122,7 @@ fn idle_probe_claim(setup: &Setup) -> Result<Claim> {
     for mechanism in [Mechanism::Tlp, Tlpr] {
         for rtt in RTTS {
             // The client's first pure ACK ends the handshake, so the eleventh is the last.
-            let lost_ack = [("drop", "up:ack:11")];
-            let mut bench = bench(setup, Acks::Quick, rtt, 0, mechanism, &lost_ack)?;
+            let mut bench = bench(setup, Acks::Quick, rtt, 0, mechanism, "drop=up:ack:11")?;
             let record = bench.record(0);
             let sender = bench.simulation.endpoint(Host::Server).sender();
             let probed =
@@ -152,10 +151,10 @@ fn probe_restart_claim(c: &Cells) -> Claim {
 fn ten_ms_exception(c: &Cells, setup: &Setup) -> Result<Claim> {
     let (acks, tlp) = (Acks::Quick, Mechanism::Tlp);
     let first = c.first(acks, 10, 1, Mechanism::Tlp);
-    let waited = first.map_or(f64::NAN, |f| f.since_last_ack_ms);
+    let waited = first.map_or(NAN, |f| f.since_last_ack_ms);
     let holds = first.is_some_and(|f| same(waited, equation_1(&f)));
     let by_equation_1 = |rtt| -> Result<bool> {
-        let first = run_cell(setup, acks, rtt, 1, tlp, &[("ack", "linux:8")])?.first;
+        let first = run_cell(setup, acks, rtt, 1, tlp, "ack=linux:8")?.first;
         Ok(first.is_some_and(|f| same(f.since_last_ack_ms, equation_1(&f))))
     };
     let explained = by_equation_1(10)? && !by_equation_1(20)?;

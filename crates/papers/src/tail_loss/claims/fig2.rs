@@ -51,9 +51,9 @@ fn early_retransmit_claim(c: &Cells, setup: &Setup) -> Result<Claim> {
     let mut equal = 0;
     for acks in Acks::ALL {
         for lost in DEGREES {
-            let mut bench = bench(setup, acks, FIG2_RTT, lost, Baseline, &[])?;
+            let mut bench = bench(setup, acks, FIG2_RTT, lost, Baseline, "")?;
             bench.spec.server.mechanisms.early_retransmit = EarlyRetransmit::Off;
-            let without = bench.run(0).fct_ms().unwrap_or(f64::NAN);
+            let without = bench.run(0).fct_ms().unwrap_or(NAN);
             equal += usize::from(same(without, c.fct(acks, FIG2_RTT, lost, Baseline)));
         }
     }

@@ -32,11 +32,11 @@ struct Repeated {
     spurious: u64,
 }
 
-fn repeat(setup: &Setup, cell: &TailLossCell, more: &[(&str, &str)]) -> Result<Repeated> {
+fn repeat(setup: &Setup, cell: &TailLossCell, more: &str) -> Result<Repeated> {
     let acks = Acks::ALL.into_iter().find(|acks| acks.name() == cell.ack).expect("one of the receivers");
     let held = |chains| Tampered::new(chains, Tamper::HoldSyn(Duration::ZERO));
     let mut bench = bench_over(setup, acks, cell.rtt_ms, cell.lost, cell.mechanism, more, held)?;
-    let mut all = Repeated { fcts: Vec::new(), spurious: 0 };
+    let mut all = Repeated { fcts: vec![], spurious: 0 };
     for flow in 0..setup.effort.of(100, 25) {
         // "tick" in ASCII.
         let phase = Draws::new(setup.seed(), 0x74_69_63_6b, flow).uniform(0, 0);
@@ -52,16 +52,16 @@ fn repeat(setup: &Setup, cell: &TailLossCell, more: &[(&str, &str)]) -> Result<R
 
 /// Both claims about repetitions.
 pub fn claims(cells: &[TailLossCell], setup: &Setup) -> Result<[Claim; 2]> {
-    let ticks = [("timers", TICKS)];
+    let ticks = format!("timers={TICKS}");
     let is_exact = setup.base.settings.get("timers").is_none_or(|timers| timers == "exact");
-    let own: &[(&str, &str)] = if is_exact { &ticks } else { &[] };
-    let at_a_rate: Vec<(&str, &str)> = own.iter().copied().chain([("rate", "1Gbit")]).collect();
-    let (mut widest, mut baseline): (f64, f64) = (0.0, f64::NAN);
+    let own = if is_exact { &ticks } else { "" };
+    let at_a_rate = format!("{own} rate=1Gbit");
+    let (mut widest, mut baseline): (f64, f64) = (0.0, NAN);
     let (mut steady, mut spurious, mut flows) = (0, 0, 0);
     for cell in cells {
         let repeated = repeat(setup, cell, own)?;
         let bounds = |of: fn(f64, f64) -> f64| repeated.fcts.iter().copied().reduce(of);
-        let (most, least) = bounds(f64::max).zip(bounds(f64::min)).unwrap_or((f64::NAN, f64::NAN));
+        let (most, least) = bounds(f64::max).zip(bounds(f64::min)).unwrap_or((NAN, NAN));
         if cell.mechanism == Mechanism::Baseline {
             baseline = least;
         }

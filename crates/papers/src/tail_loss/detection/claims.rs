@@ -28,8 +28,7 @@ fn ack_per_segment_out_of_order(setup: &Setup) -> Result<Claim> {
     let (mut as_claimed, mut all) = (0, 0);
     for acks in ["quick", "delayed:200ms"] {
         for lost in 1..=9_u64 {
-            let drop = format!("data:{lost}");
-            let trace = run(setup, FAST_ALONE, &[("drop", drop.as_str()), ("ack", acks)])?;
+            let trace = run(setup, FAST_ALONE, &format!("drop=data:{lost} ack={acks}"))?;
             all += 1;
             as_claimed += usize::from(answers_at_once(&trace, 10 - lost));
         }
@@ -75,8 +74,12 @@ fn three_duplicate_acks(cells: &[DetectionCell]) -> Claim {
 fn mild_reordering_is_no_loss(setup: &Setup) -> Result<Claim> {
     let flows = setup.effort.of(1000, 200);
     let repaired = |reorder| -> Result<(Share, u64)> {
-        let own = [("drop", "none"), ("ack", "quick"), ("segments", "20"), ("rate", "10Mbit"), ("reorder", reorder)];
-        let traces = run_many(setup, FAST_ALONE, &own, flows)?;
+        let traces = run_many(
+            setup,
+            FAST_ALONE,
+            &format!("drop=none ack=quick segments=20 rate=10Mbit reorder={reorder}"),
+            flows,
+        )?;
         let has_any = |trace: &&Log| !trace.repairs().is_empty();
         let reordered = |trace: &&Log| trace.acks().any(|ack| !ack.segment.options.sack.is_empty());
         let repaired = traces.iter().filter(has_any).count() as u64;
@@ -101,10 +104,11 @@ fn nothing_follows(setup: &Setup) -> Result<Claim> {
     ] {
         let (mut as_claimed, mut all) = (0, 0);
         for lost in [8, 9, 10] {
-            let drop = format!("data:{lost}");
-            let own = [("writes", writes.as_str()), ("drop", &drop), ("ack", "quick")];
             all += 1;
-            as_claimed += usize::from(all_by(&run(setup, FAST_ALONE, &own)?, expected));
+            as_claimed += usize::from(all_by(
+                &run(setup, FAST_ALONE, &format!("writes={writes} drop=data:{lost} ack=quick"))?,
+                expected,
+            ));
         }
         holds &= as_claimed == all;
         shown.push(format!("{name}: {as_claimed} of {all}"));
@@ -116,10 +120,9 @@ fn nothing_follows(setup: &Setup) -> Result<Claim> {
 fn early_retransmit_adapts(setup: &Setup) -> Result<Claim> {
     let (mut shown, mut holds) = (Vec::new(), true);
     for segments in [2_u64, 3, 4, 5] {
-        let count = segments.to_string();
-        let own = [("segments", count.as_str()), ("drop", "data:1"), ("ack", "quick")];
-        let (trigger, acks) =
-            run(setup, EARLY, &own)?.first_repair().map_or((None, 0), |one| (one.trigger, one.duplicate_acks as u64));
+        let (trigger, acks) = run(setup, EARLY, &format!("segments={segments} drop=data:1 ack=quick"))?
+            .first_repair()
+            .map_or((None, 0), |one| (one.trigger, one.duplicate_acks as u64));
         holds &= if segments < 4 {
             trigger == Some(Early) && acks < segments && acks > 0
         } else {
@@ -133,14 +136,7 @@ fn early_retransmit_adapts(setup: &Setup) -> Result<Claim> {
 
 /// A window of three segments, of which the first is lost: two duplicate ACKs.
 fn small_window(setup: &Setup, profile: &str, segments: &str, buffer: &str) -> Result<Log> {
-    let own = [
-        ("initial_window", "3"),
-        ("segments", segments),
-        ("receive_buffer", buffer),
-        ("drop", "data:1"),
-        ("ack", "quick"),
-    ];
-    run(setup, profile, &own)
+    run(setup, profile, &format!("initial_window=3 segments={segments} receive_buffer={buffer} drop=data:1 ack=quick"))
 }
 
 const ROOM: &str = "64MiB";
@@ -173,9 +169,7 @@ fn everything_lost(setup: &Setup) -> Result<Claim> {
     let mut by_timeout = 0;
     let counts = 1..=5_u64;
     for segments in counts.clone() {
-        let (count, drop) = (segments.to_string(), format!("tail:{segments}"));
-        let own = [("segments", count.as_str()), ("drop", &drop), ("ack", "quick")];
-        let first = run(setup, EARLY, &own)?.first_repair();
+        let first = run(setup, EARLY, &format!("segments={segments} drop=tail:{segments} ack=quick"))?.first_repair();
         by_timeout += usize::from(first.is_some_and(|one| one.trigger == Some(Rto)));
     }
     let all = counts.count();

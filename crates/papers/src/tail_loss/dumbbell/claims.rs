@@ -52,7 +52,7 @@ impl Cells<'_> {
         Estimate::of_median(&self.get(panel, mechanism).fcts_of(tails))
     }
 
-    /// What `better` saves compared with `other`, in ms.
+    /// The time that `better` saves compared with `other`, in ms.
     fn saved(&self, panel: char, other: Mechanism, better: Mechanism, tails: &[Tail]) -> Estimate {
         let [other, better] = [other, better].map(|m| self.median(panel, m, tails));
         other - better
@@ -102,5 +102,5 @@ fn list<'a>(parts: impl IntoIterator<Item = (&'a str, Estimate)>) -> String {
 fn deciles(values: &[f64]) -> Vec<f64> {
     let at = |n: usize| (values.len() * n).div_ceil(10).saturating_sub(1);
     let found = (1..10).map(|n| values.get(at(n)).copied());
-    found.map(|value| value.unwrap_or(f64::NAN)).collect()
+    found.map(|value| value.unwrap_or(NAN)).collect()
 }

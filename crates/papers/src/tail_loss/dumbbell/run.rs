@@ -9,7 +9,7 @@ use recoup_lab::world::{self, Calibration, Chosen, LinkResult, Target, WorldScen
 
 /// How much work a figure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Amount {
+pub struct Amount {
     /// Flows that each mechanism needs in a panel, with a loss among their last four segments.
     pub selected: usize,
     /// Worlds that run before their flows are counted again.
@@ -25,7 +25,7 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    pub(super) const fn of(effort: Effort) -> Self {
+    pub const fn of(effort: Effort) -> Self {
         match effort {
             Effort::Full => {
                 Self { selected: 250, batch: 1, most: 12, without_panel: 1, calibration: 4, duration: "600s" }
@@ -38,24 +38,24 @@ impl Amount {
 }
 
 /// Pairs of hosts that run short flows at once.
-pub(super) const PAIRS: u64 = 4;
+pub const PAIRS: u64 = 4;
 
 /// The scale of the synthetic background that is tried first.
 const FIRST_SCALE: &str = "1.3";
 
 /// The loss rate of the bottleneck (§3.2), and how far from it the calibration may end.
-pub(super) const LOSS: (f64, f64) = (0.015, 0.001);
+pub const LOSS: (f64, f64) = (0.015, 0.001);
 
 /// A world, and the load that was found for it.
 #[derive(Clone, Debug)]
-pub(super) struct Calibrated {
+pub struct Calibrated {
     pub world: WorldScenario,
     pub load: Calibration,
 }
 
 /// The world with the background that loses what the paper's lost. The foreground's hosts have those settings of the setup
 /// that are not the paper's.
-pub(super) fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated> {
+pub fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated> {
     let base = &setup.base;
     let Experiment::World(mut world) = Experiment::load(WORLD)? else {
         return Err(format!("{WORLD}: expected a world").into());
@@ -92,7 +92,7 @@ pub(super) fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated> {
 }
 
 /// Runs worlds `first` to `first + worlds` of a foreground, with all mechanisms.
-pub(super) fn run_batch(
+pub fn run_batch(
     setup: &Setup,
     world: &WorldScenario,
     foreground: Foreground,
@@ -158,7 +158,7 @@ fn run_one(
 }
 
 /// Runs a foreground with all mechanisms until each has selected flows enough.
-pub(super) fn run_foreground(
+pub fn run_foreground(
     setup: &Setup,
     world: &WorldScenario,
     foreground: Foreground,

@@ -69,7 +69,7 @@ impl Observer for Watch {
         let open = self.open.entry(packet.flow).or_insert_with(|| Open {
             first: segment.seq,
             mss: segment.payload_len,
-            originals: Vec::new(),
+            originals: vec![],
             lost: 0,
             again: 0,
         });

@@ -16,7 +16,9 @@ const PROBES: [Mechanism; 2] = [Mechanism::Tlp, Mechanism::Tlpr];
 pub fn claims(setup: &Setup, cells: &Cells<'_>) -> Result<Vec<Claim>> {
     Ok(vec![
         one_probe_per_tail(setup, cells)?,
-        equation_by_outstanding(cells),
+        claim("equation-by-outstanding").result(cells.in_every(Mechanism::Tlp, ALL, |_, first| {
+            is_probe(first) && same(first.since_last_ack_ms, first.pto_ms())
+        })),
         from_the_last_transmission(cells),
         pto_below_the_rto(cells),
         induces_a_sack(cells),
@@ -35,11 +37,13 @@ fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim> {
     let (mut busy, mut all_busy) = (0, 0);
     for mechanism in PROBES {
         for rtt_ms in RTTS {
-            let rtt = format!("{rtt_ms}ms");
             // Data that is acknowledged all the time, and a loss that duplicate ACKs report.
             for (segments, drop) in [("10", "none"), ("100", "none"), ("100", "data:40")] {
-                let own = [("rtt", rtt.as_str()), ("segments", segments), ("drop", drop), ("ack", "quick")];
-                let trace = run(setup, mechanism.profile(), &own)?;
+                let trace = run(
+                    setup,
+                    mechanism.profile(),
+                    &format!("rtt={rtt_ms}ms segments={segments} drop={drop} ack=quick"),
+                )?;
                 all_busy += 1;
                 busy += usize::from(trace.record.counters.probes == 0);
             }
@@ -57,13 +61,6 @@ fn is_probe(first: &Repair) -> bool {
     first.trigger == Some(Trigger::Tlp)
 }
 
-fn equation_by_outstanding(cells: &Cells<'_>) -> Claim {
-    claim("equation-by-outstanding").result(
-        cells
-            .in_every(Mechanism::Tlp, ALL, |_, first| is_probe(first) && same(first.since_last_ack_ms, first.pto_ms())),
-    )
-}
-
 fn from_the_last_transmission(cells: &Cells<'_>) -> Claim {
     claim("tlpr-from-last-transmission").result(cells.in_every(Mechanism::Tlpr, ALL, |_, first| {
         let with_ack = same(first.since_last_ack_ms, 0.0) && first.since_newest_ms > first.pto_ms();
@@ -76,7 +73,7 @@ fn pto_below_the_rto(cells: &Cells<'_>) -> Claim {
     let cells = cells.of(Mechanism::Tlp, &[2]);
     let quick = cells.iter().filter(|cell| cell.acks == Acks::Quick);
     let waited = |first: &Repair| first.since_last_ack_ms / first.rto_ms;
-    let shares: Vec<f64> = quick.map(|cell| cell.first.as_ref().map_or(f64::NAN, waited)).collect();
+    let shares: Vec<f64> = quick.map(|cell| cell.first.as_ref().map_or(NAN, waited)).collect();
     let (small, large) = shares.split_at(3);
     claim!(
         "pto-below-rto-at-small-rtt",
@@ -105,7 +102,7 @@ fn induces_a_sack(cells: &Cells<'_>) -> Claim {
 
 /// Twelve segments and a window of ten, all of which are lost; the receiver may have room for ten.
 fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim> {
-    let (mut shown, mut holds) = (Vec::new(), true);
+    let (mut shown, mut holds) = (vec![], true);
     let no_room = (10 * 1448_u64).to_string();
     for (name, segments, buffer, new) in [
         ("new data", "12", "64MiB", true),
@@ -115,15 +112,12 @@ fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim> {
         let (mut as_claimed, mut all) = (0, 0);
         for mechanism in PROBES {
             for rtt_ms in RTTS {
-                let rtt = format!("{rtt_ms}ms");
-                let own = [
-                    ("rtt", rtt.as_str()),
-                    ("segments", segments),
-                    ("receive_buffer", buffer),
-                    ("drop", "data:1-10"),
-                    ("ack", "quick"),
-                ];
-                let first = run(setup, mechanism.profile(), &own)?.first_repair();
+                let first = run(
+                    setup,
+                    mechanism.profile(),
+                    &format!("rtt={rtt_ms}ms segments={segments} receive_buffer={buffer} drop=data:1-10 ack=quick"),
+                )?
+                .first_repair();
                 let segment = |first: &Repair| (first.span.start.0 - 1) / 1448 + 1;
                 all += 1;
                 as_claimed += usize::from(first.is_some_and(|first| {
@@ -146,9 +140,7 @@ fn fin_is_probed(setup: &Setup) -> Result<Claim> {
     let (mut as_claimed, mut all) = (0, 0);
     for mechanism in PROBES {
         for rtt_ms in RTTS {
-            let rtt = format!("{rtt_ms}ms");
-            let own = [("rtt", rtt.as_str()), ("drop", "none"), ("ack", "quick")];
-            let trace = run_losing_fin(setup, mechanism.profile(), &own)?;
+            let trace = run_losing_fin(setup, mechanism.profile(), &format!("rtt={rtt_ms}ms drop=none ack=quick"))?;
             let alone = trace.fins().all(|fin| fin.segment.payload_len == 0);
             let by_probe = trace.fired(Timer::Probe) == 1 && trace.fired(Timer::Rto) == 0;
             all += 1;
@@ -163,13 +155,11 @@ fn no_probe_after_earlier_losses(setup: &Setup) -> Result<Claim> {
     let (mut silent, mut probing, mut slower, mut all) = (0, 0, 0, 0);
     for rtt in ["40ms", "80ms", "160ms", "320ms"] {
         for earlier in [94, 95, 96] {
-            let drop = format!("data:{earlier},tail:1");
-            let own = [("rtt", rtt), ("segments", "100"), ("drop", drop.as_str()), ("ack", "quick")];
+            let own = format!("rtt={rtt} segments=100 drop=data:{earlier},tail:1 ack=quick");
             let rtor = run(setup, Mechanism::Rtor.profile(), &own)?.fct_ms();
             for mechanism in PROBES {
                 let trace = run(setup, mechanism.profile(), &own)?;
-                let alone = [own[0], own[1], ("drop", "tail:1"), own[3]];
-                let tail = run(setup, mechanism.profile(), &alone)?;
+                let tail = run(setup, mechanism.profile(), &format!("{own} drop=tail:1"))?;
                 all += 1;
                 silent += usize::from(trace.record.counters.probes == 0);
                 probing += usize::from(tail.record.counters.probes == 1);

@@ -43,7 +43,7 @@ pub fn figure(setup: &Setup) -> Result<Figure<SubdomainCell>> {
     let downloads = setup.effort.of(150, 30);
     let mut newspaper = sites::pages().pop().ok_or_else(|| "expected a page".to_string())?;
     let amount = (downloads, cores());
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for subdomains in SUBDOMAINS {
         for (n, object) in newspaper.objects.iter_mut().enumerate() {
             object.subdomain = if setup.is_mutated("one-subdomain") { 0 } else { n % subdomains };

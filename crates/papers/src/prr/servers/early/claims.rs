@@ -9,12 +9,12 @@ use crate::prelude::*;
 /// All claims. `changes`: those of table 11.
 pub fn all(arms: Arms<'_>, changes: &[Estimate]) -> Vec<Claim> {
     vec![
-        naive_fast(arms),
-        naive_timeouts(arms),
-        naive_undo(arms),
+        of_size("er-naive-fast", total(arms.linux, arms.naive, count(fast)), 31.0),
+        of_size("er-naive-timeouts", total(arms.linux, arms.naive, count(all_timeouts)), -2.0),
+        of_size("er-naive-undo", total(arms.linux, arms.naive, count(undone)), 27.0),
         naive_bad_trade(arms),
         first_hardly_helps(arms),
-        both_disorder(arms),
+        of_size("er-both-disorder", total(arms.linux, arms.both, count(in_disorder)), -34.0),
         both_spurious(arms),
         both_total(arms),
         few_in_disorder(arms),
@@ -31,18 +31,6 @@ pub fn all(arms: Arms<'_>, changes: &[Estimate]) -> Vec<Claim> {
 /// A claim that a difference from Linux has the paper's size.
 fn of_size(id: &'static str, difference: Estimate, paper: f64) -> Claim {
     claim!(id, "{} (paper {paper})", shown(difference, " %")).needs(difference.sized(paper))
-}
-
-fn naive_fast(c: Arms<'_>) -> Claim {
-    of_size("er-naive-fast", total(c.linux, c.naive, count(fast)), 31.0)
-}
-
-fn naive_timeouts(c: Arms<'_>) -> Claim {
-    of_size("er-naive-timeouts", total(c.linux, c.naive, count(all_timeouts)), -2.0)
-}
-
-fn naive_undo(c: Arms<'_>) -> Claim {
-    of_size("er-naive-undo", total(c.linux, c.naive, count(undone)), 27.0)
 }
 
 fn naive_bad_trade(c: Arms<'_>) -> Claim {
@@ -101,10 +89,6 @@ fn limited(c: Arms<'_>) -> Claim {
     claim!("er-overall-limited", "all {}, table 11's {}", shown(all, " %"), shown(table11, " %"))
         .needs(table11.below(0.0))
         .needs((all - table11 / 2.0).above(0.0))
-}
-
-fn both_disorder(c: Arms<'_>) -> Claim {
-    of_size("er-both-disorder", total(c.linux, c.both, count(in_disorder)), -34.0)
 }
 
 fn both_spurious(c: Arms<'_>) -> Claim {

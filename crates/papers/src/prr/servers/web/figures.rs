@@ -89,7 +89,7 @@ pub fn figure1(rows: &mut Rows, cell: &Cell) {
 
 /// The times until the sender is Open again, in ms, in ascending order.
 fn recovery_time(recovery: &Recovery) -> f64 {
-    recovery.until_open.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
+    recovery.until_open.map_or(NAN, |time| time.as_secs_f64() * 1e3)
 }
 
 fn recovery_durations(cell: &Cell) -> Vec<f64> {

@@ -23,14 +23,14 @@ fn saved_on_top(c: &Cells<'_>, recovery: Recovery, load: Load, network: Network)
     c.get(load, network, recovery, Copied::Paper).saved_by_copies_ms
 }
 
-/// The same under random losses as text, and whether it is above 0.
+/// The FCT saved on top of `recovery` under random losses as text, and whether it is above 0.
 fn saved_on_top_in_random(c: &Cells<'_>, recovery: Recovery) -> (String, bool) {
     let saved = |load| saved_on_top(c, recovery, load, Network::Random);
     let text = by_load(|load| format!("{} ms", saved(load)));
     (text, Load::ALL.iter().all(|load| saved(*load).is_positive()))
 }
 
-/// The same in bursts as text.
+/// The FCT saved on top of `recovery` in bursts as text.
 fn saved_on_top_in_bursts(c: &Cells<'_>, recovery: Recovery) -> String {
     let saved = |load| {
         let saved = |network| saved_on_top(c, recovery, load, network);
@@ -61,7 +61,7 @@ pub fn on_top_of_linux_6(c: &Cells<'_>) -> Claim {
 pub fn handshake(c: &Cells<'_>) -> Claim {
     let saved = |load, copied| {
         let cell = c.get(load, Network::Random, Recovery::Nothing, copied);
-        (cell.saved_ms, cell.saved_per_kb().unwrap_or(f64::NAN))
+        (cell.saved_ms, cell.saved_per_kb().unwrap_or(NAN))
     };
     let both = |load| [Copied::Handshake, Copied::Paper].map(|copied| saved(load, copied));
     let text = |load| {

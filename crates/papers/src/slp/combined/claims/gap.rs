@@ -23,7 +23,7 @@ pub fn gap(c: &Cells<'_>) -> Claim {
 
 pub fn between(c: &Cells<'_>) -> Claim {
     let share = |network, copied| {
-        c.get(Load::Short, network, Recovery::Nothing, copied).both_lost().map_or(f64::NAN, |(share, _)| 100.0 * share)
+        c.get(Load::Short, network, Recovery::Nothing, copied).both_lost().map_or(NAN, |(share, _)| 100.0 * share)
     };
     let in_bursts = [Network::Bursts3, Network::Bursts8];
     let shares = in_bursts.map(|network| {

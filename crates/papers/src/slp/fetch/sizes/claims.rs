@@ -19,7 +19,7 @@ impl<'a> Files<'a> {
     /// Files selected by the ratio of their fastest fetch to the shortest file's fastest fetch.
     fn taking(&self, times: impl Fn(f64) -> bool) -> Vec<&'a SizeCell> {
         let fastest = |cell: &SizeCell| cell.without.fct(|s| s.min);
-        let shortest = self.0.first().map_or(f64::NAN, fastest);
+        let shortest = self.0.first().map_or(NAN, fastest);
         self.0.iter().filter(|c| times(fastest(c) / shortest)).collect()
     }
 
@@ -72,7 +72,7 @@ fn long_files(files: &Files<'_>) -> Claim {
     let (least, most) = (all.clone().fold(f64::INFINITY, f64::min), all.fold(0.0, f64::max));
     // SLP saves one second with probability 2 %; other losses are rarer or cheaper.
     let error = |files: &[&SizeCell]| {
-        let fetches = files.first().map_or(f64::NAN, |cell| cell.fetches as f64);
+        let fetches = files.first().map_or(NAN, |cell| cell.fetches as f64);
         1000.0 * (0.02 * 0.98 / fetches).sqrt()
     };
     claim!("long-files", "long files {}; short files {}", range(&long, saved), range(&short, saved))

@@ -24,15 +24,16 @@ fn largest_gain(cells: &Cells<'_>, panel: char) -> Estimate {
 }
 
 fn long_flows_differ_little(cells: &Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
-    for (short, long) in [('a', 'c'), ('d', 'f')] {
-        let [small, large] = [long, short].map(|panel| largest_gain(cells, panel));
-        let half = large / 2.0;
-        parts.push(half.above(small));
-        let percent = |gain: Estimate| 100.0 * gain.mean;
-        shown.push(format!("{long} {:.0} %, {short} {:.0} %", percent(small), percent(large)));
-    }
-    claim("long-flows-differ-little").shows(shown.join("; ")).needs_all(parts)
+    claim("long-flows-differ-little").each(
+        "; ",
+        [('a', 'c'), ('d', 'f')].map(|(short, long)| {
+            let [small, large] = [long, short].map(|panel| largest_gain(cells, panel));
+            let half = large / 2.0;
+
+            let percent = |gain: Estimate| 100.0 * gain.mean;
+            (format!("{long} {:.0} %, {short} {:.0} %", percent(small), percent(large)), half.above(small))
+        }),
+    )
 }
 
 fn restart_is_best_in_long_flows(cells: &Cells<'_>) -> Claim {
@@ -42,15 +43,16 @@ fn restart_is_best_in_long_flows(cells: &Cells<'_>) -> Claim {
 }
 
 fn acks_recover_most(cells: &Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
-    for panel in ['c', 'f'] {
-        let flows = &cells.get(panel, Baseline).flows;
-        let sum = |of: fn(&Flow) -> u64| flows.iter().map(of).sum();
-        let share = Share::of(sum(|flow| flow.by_acks), sum(|flow| flow.retransmissions));
-        parts.push(share.above(0.5));
-        shown.push(format!("{panel}: {share}"));
-    }
-    claim("acks-recover-most-of-long-flows").shows(shown.join(", ")).needs_all(parts)
+    claim("acks-recover-most-of-long-flows").each(
+        ", ",
+        ['c', 'f'].map(|panel| {
+            let flows = &cells.get(panel, Baseline).flows;
+            let sum = |of: fn(&Flow) -> u64| flows.iter().map(of).sum();
+            let share = Share::of(sum(|flow| flow.by_acks), sum(|flow| flow.retransmissions));
+
+            (format!("{panel}: {share}"), share.above(0.5))
+        }),
+    )
 }
 
 fn restart_is_best_after_earlier_losses(cells: &Cells<'_>) -> Claim {

@@ -68,20 +68,21 @@ fn same_background(cells: &Cells<'_>) -> Claim {
 
 /// The relative gain of TLPR in the mean FCT, over all flows and over those selected.
 fn losses_are_rare(cells: &Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
-    for panel in ['a', 'd'] {
-        let gain = |all: bool| {
-            let [baseline, tlpr] = [Mechanism::Baseline, Mechanism::Tlpr].map(|m| {
-                let cell = cells.get(panel, m);
-                if all { Estimate::of(cell.all_fcts().into_iter()) } else { cell.mean() }
-            });
-            super::gain(tlpr, baseline)
-        };
-        let [all, selected] = [gain(true), gain(false)];
-        let fifth = selected / 5.0;
-        parts.push(fifth.above(all));
-        let percent = |gain: Estimate| format!("{:.1} ± {:.1} %", 100.0 * gain.mean, 100.0 * gain.half);
-        shown.push(format!("{panel}: {} of all, {} of those selected", percent(all), percent(selected)));
-    }
-    claim("losses-are-rare").shows(shown.join("; ")).needs_all(parts)
+    claim("losses-are-rare").each(
+        "; ",
+        ['a', 'd'].map(|panel| {
+            let gain = |all: bool| {
+                let [baseline, tlpr] = [Mechanism::Baseline, Mechanism::Tlpr].map(|m| {
+                    let cell = cells.get(panel, m);
+                    if all { Estimate::of(cell.all_fcts().into_iter()) } else { cell.mean() }
+                });
+                super::gain(tlpr, baseline)
+            };
+            let [all, selected] = [gain(true), gain(false)];
+            let fifth = selected / 5.0;
+
+            let percent = |gain: Estimate| format!("{:.1} ± {:.1} %", 100.0 * gain.mean, 100.0 * gain.half);
+            (format!("{panel}: {} of all, {} of those selected", percent(all), percent(selected)), fifth.above(all))
+        }),
+    )
 }

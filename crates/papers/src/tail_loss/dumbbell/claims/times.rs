@@ -26,7 +26,7 @@ pub fn claims(cells: &Cells<'_>) -> Vec<Claim> {
 
 /// Whether RTO restart saves at least the round-trip time and `more` ms, in these panels and tails.
 fn restart_saves(cells: &Cells<'_>, panels: &[char], tails: &[(&str, &[Tail])], more: f64) -> (String, ClaimVerdict) {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
+    let (mut shown, mut parts) = (vec![], vec![]);
     for &panel in panels {
         for (name, tail) in tails {
             let saved = cells.saved(panel, Baseline, Rtor, tail);
@@ -78,7 +78,7 @@ fn probe_beats_restart_with_three_lost(cells: &Cells<'_>) -> Claim {
 }
 
 fn restarted_probe_is_best(cells: &Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
+    let (mut shown, mut parts) = (vec![], vec![]);
     for panel in ['a', 'b', 'd', 'e'] {
         let median = |mechanism| cells.get(panel, mechanism).median();
         for other in [Baseline, Rtor, Tlp] {

@@ -45,7 +45,7 @@ pub fn shares_are_the_papers(cells: &[WebCell]) -> Claim {
 
 /// All downloads, with and without losses.
 pub fn costs_no_time(cells: &[WebCell]) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
+    let (mut shown, mut parts) = (vec![], vec![]);
     for group in cells.chunks_exact(MECHANISMS.len()) {
         for mechanism in [Mechanism::Rtor, Mechanism::Tlp, Mechanism::Tlpr] {
             let longer = of_all_downloads(&group[0], &group[mechanism as usize]);

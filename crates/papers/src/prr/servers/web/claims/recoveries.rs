@@ -28,7 +28,7 @@ pub fn near_ideal(c: Arms<'_>) -> Claim {
 }
 
 pub fn spread(c: Arms<'_>) -> Claim {
-    let [with, without] = [true, false].map(|with| quantile(&in_rtts(c.linux, with), 0.99).unwrap_or(f64::NAN));
+    let [with, without] = [true, false].map(|with| quantile(&in_rtts(c.linux, with), 0.99).unwrap_or(NAN));
     claim!("fig1-spread", "{with:.0} and {without:.0} RTTs: {:.1} times", with / without)
         .holds((5.0..=20.0).contains(&(with / without)) && (100.0..=400.0).contains(&with))
 }
