@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `experiment` | an experiment: its run, its efforts, and the mutations that its claims must notice |
+//! | `macros`, `prelude` | short forms of claims, columns and enumerations; names that most experiments use |
 //! | `texts` | sections, statements, checks and sentences as data (`claims/`) |
 //! | `claims`, `ledger`, `claims_page` | claims as values with verdicts; the committed ledger of expected ones; both as pages |
 //! | `flow`, `grid`, `population` | one bench for single flows; cells by key; random flows of one sender that stand in for the papers' traffic |

@@ -66,7 +66,6 @@ fn nothing_lost_nothing_gained(cells: &Cells<'_>) -> Claim {
                 })
                 .reduce(|one, other| if other.mean > one.mean { other } else { one })
                 .expect("three mechanisms");
-
             (format!("{panel} {:+.1} ± {:.1} %", 100.0 * longest.mean, 100.0 * longest.half), longest.below(0.02))
         }),
     )

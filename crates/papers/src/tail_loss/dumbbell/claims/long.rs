@@ -49,7 +49,6 @@ fn acks_recover_most(cells: &Cells<'_>) -> Claim {
             let flows = &cells.get(panel, Baseline).flows;
             let sum = |of: fn(&Flow) -> u64| flows.iter().map(of).sum();
             let share = Share::of(sum(|flow| flow.by_acks), sum(|flow| flow.retransmissions));
-
             (format!("{panel}: {share}"), share.above(0.5))
         }),
     )

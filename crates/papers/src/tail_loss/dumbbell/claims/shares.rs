@@ -36,7 +36,6 @@ fn restart_saves_in_all_cases(cells: &Cells<'_>) -> Claim {
                 _ => 0.0,
             };
             let least = Cells::rtt(panel) + more;
-
             (format!("{panel} {saved} ms of {least}"), saved.above(least))
         }),
     )

@@ -32,7 +32,6 @@ pub fn selection_shows_more(cells: Cells<'_>) -> Claim {
             let [baseline, tlpr] = [Mechanism::Baseline, Mechanism::Tlpr].map(|one| group[one as usize]);
             let all = in_percent(of_all_downloads(tlpr, baseline));
             let selected = in_percent(difference(baseline, tlpr, cells.selection, f64::ln));
-
             (format!("{} {all} % of all, {selected} % of those selected", baseline.site), selected.above(all))
         }),
     )
