@@ -8,7 +8,7 @@
 //!
 //! [`Experiment::run`]: crate::experiment::Experiment::run
 
-use crate::texts::{Text, UNKNOWN};
+use crate::texts::{self, Text, UNKNOWN};
 use comfy_table::ContentArrangement;
 use recoup_support::stats::{Estimate, Share};
 use recoup_table::plain_table;
@@ -65,7 +65,7 @@ impl ClaimVerdict {
 
 /// A quantity with a 95 % confidence interval, compared with bounds. The verdict is undecided if the interval contains
 /// the bound.
-pub(crate) trait Compare: Copy {
+pub trait Compare: Copy {
     /// A value that is known exactly.
     fn exactly(value: f64) -> Self;
 
@@ -128,8 +128,8 @@ impl Compare for Share {
     }
 }
 
-/// What a quantity is compared with: a number, or another quantity of its kind.
-pub(crate) trait Bound<Quantity> {
+/// The other side of a comparison: a number, or another quantity of the same kind.
+pub trait Bound<Quantity> {
     /// The bound as a quantity.
     fn quantity(self) -> Quantity;
 }
@@ -183,7 +183,7 @@ impl Source {
 pub struct Claim {
     /// A short name.
     pub id: &'static str,
-    /// What it says, and how it is checked.
+    /// The statement, and its check.
     #[serde(flatten)]
     pub text: &'static Text,
     /// Our result.
@@ -201,14 +201,14 @@ pub struct Claim {
     pub note: Option<String>,
     /// The name of the note among the texts that code chose.
     #[serde(skip)]
-    pub(crate) noted: Option<&'static str>,
+    pub noted: Option<&'static str>,
     /// Whether a condition has been given.
     #[serde(skip)]
     is_checked: bool,
 }
 
 /// The result of the claim with this id.
-pub(crate) const fn claim(id: &'static str) -> Claim {
+pub const fn claim(id: &'static str) -> Claim {
     Claim {
         id,
         text: &UNKNOWN,
@@ -225,13 +225,13 @@ pub(crate) const fn claim(id: &'static str) -> Claim {
 
 impl Claim {
     /// With our result as text.
-    pub(crate) fn shows(mut self, ours: impl Into<String>) -> Self {
+    pub fn shows(mut self, ours: impl Into<String>) -> Self {
         self.ours = ours.into();
         self
     }
 
     /// With a condition. Several must all hold.
-    pub(crate) fn needs(mut self, condition: impl Into<ClaimVerdict>) -> Self {
+    pub fn needs(mut self, condition: impl Into<ClaimVerdict>) -> Self {
         let condition = condition.into();
         self.verdict = if self.is_checked { ClaimVerdict::all([self.verdict, condition]) } else { condition };
         self.is_checked = true;
@@ -239,45 +239,52 @@ impl Claim {
     }
 
     /// With several conditions, which must all hold.
-    pub(crate) fn needs_all(self, conditions: impl IntoIterator<Item = ClaimVerdict>) -> Self {
+    pub fn needs_all(self, conditions: impl IntoIterator<Item = ClaimVerdict>) -> Self {
         self.needs(ClaimVerdict::all(conditions))
     }
 
+    /// With results of several parts as text, and a condition of each.
+    pub fn each(self, separator: &str, parts: impl IntoIterator<Item = (String, ClaimVerdict)>) -> Self {
+        let (shown, conditions): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        self.shows(shown.join(separator)).needs_all(conditions)
+    }
+
     /// With a condition that is true or false.
-    pub(crate) fn holds(self, condition: bool) -> Self {
+    pub fn holds(self, condition: bool) -> Self {
         self.needs(condition)
     }
 
     /// With a result and its verdict, which were computed together.
-    pub(crate) fn result(self, (ours, condition): (String, impl Into<ClaimVerdict>)) -> Self {
+    pub fn result(self, (ours, condition): (String, impl Into<ClaimVerdict>)) -> Self {
         self.shows(ours).needs(condition)
     }
 
     /// Holds if each of `all` cases is as claimed, and there are some: `3 of 4 flows`.
-    pub(crate) fn every<Count: Copy + Display + PartialEq + Default>(
-        self,
-        hits: Count,
-        all: Count,
-        unit: &str,
-    ) -> Self {
+    pub fn every<Count: Copy + Display + PartialEq + Default>(self, hits: Count, all: Count, unit: &str) -> Self {
         let separator = if unit.is_empty() { "" } else { " " };
         self.shows(format!("{hits} of {all}{separator}{unit}")).holds(hits == all && all != Count::default())
     }
 
     /// With the 95 % confidence interval of our result.
-    pub(crate) fn interval(mut self, interval: impl Into<String>) -> Self {
+    pub fn interval(mut self, interval: impl Into<String>) -> Self {
         self.interval = Some(interval.into());
         self
     }
 
     /// With a reason or a remark that depends on the result. Others are among the texts.
-    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+    pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
         self
     }
 
+    /// With the text's note; these values fill its gaps.
+    pub fn fill(self, values: &[&dyn Display]) -> Self {
+        let note = texts::filled(texts::template(self.id), values);
+        self.note(note)
+    }
+
     /// With the note of this name among the texts.
-    pub(crate) const fn noted(mut self, name: &'static str) -> Self {
+    pub const fn noted(mut self, name: &'static str) -> Self {
         self.noted = Some(name);
         self
     }
@@ -307,7 +314,7 @@ impl Claim {
 }
 
 /// Where a claim stands: the section, or that it is ours.
-pub(crate) fn place(source: Source, section: Option<&str>) -> String {
+pub fn place(source: Source, section: Option<&str>) -> String {
     match (source, section) {
         (Source::Ours, None) => "ours".into(),
         (Source::Ours, Some(section)) => format!("ours ({section})"),
@@ -334,11 +341,14 @@ pub fn to_table(claims: &[Claim]) -> String {
 
 /// Asserts that claims of an experiment have the verdicts of its committed ledger.
 #[cfg(test)]
-pub(crate) fn assert_known(paper: &str, experiment: &str, effort: crate::experiment::Effort, claims: &[Claim]) {
+pub fn assert_known(paper: &str, experiment: &str, effort: crate::experiment::Effort, claims: &[Claim]) {
     println!("{}", to_table(claims));
     let ledger = crate::ledger::Ledger::committed(paper, effort).expect("a paper");
-    let changed = claims.iter().filter(|claim| ledger.verdict(experiment, claim.id) != Some(claim.verdict));
-    let changed: Vec<String> = changed.map(|claim| format!("{}: {}", claim.id, claim.ours)).collect();
+    let changed: Vec<String> = claims
+        .iter()
+        .filter(|claim| ledger.verdict(experiment, claim.id) != Some(claim.verdict))
+        .map(|claim| format!("{}: {}", claim.id, claim.ours))
+        .collect();
     assert!(changed.is_empty(), "{}", changed.join("\n"));
 }
 

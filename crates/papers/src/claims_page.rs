@@ -110,8 +110,11 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
             ],
         );
     }
-    let notes = claims.iter().filter_map(|claim| Some((claim, claim.note.as_ref()?)));
-    let notes: Vec<String> = notes.map(|(claim, note)| format!("- {}: {}\n", claim.id, plain(note))).collect();
+    let notes: Vec<String> = claims
+        .iter()
+        .filter_map(|claim| Some((claim, claim.note.as_ref()?)))
+        .map(|(claim, note)| format!("- {}: {}\n", claim.id, plain(note)))
+        .collect();
     if !notes.is_empty() {
         let _ = write!(page, "\n{}", notes.concat());
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sentence {
     /// The section of the paper.
     pub section: String,
-    /// What it says, in our words.
+    /// The statement, in our words.
     pub says: String,
     /// The claims that decide it: `experiment/id`.
     #[serde(default)]

@@ -10,8 +10,7 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 pub fn steps(values: &[f64]) -> Vec<(f64, f64)> {
     let start = values.first().map(|first| (*first, 0.0));
     let n = values.len() as f64;
-    let steps = values.iter().zip(1..);
-    let steps = steps.map(|(value, rank)| (*value, f64::from(rank) / n));
+    let steps = values.iter().zip(1..).map(|(value, rank)| (*value, f64::from(rank) / n));
     start.into_iter().chain(steps).collect()
 }
 

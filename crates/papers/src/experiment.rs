@@ -83,9 +83,9 @@ pub struct Experiment {
     pub budget: Budget,
     /// The settings that its cells set themselves, and that cannot be changed.
     pub own_settings: &'static [&'static str],
-    /// What breaks it.
+    /// The mutations that break it.
     pub mutations: Vec<&'static Mutation>,
-    pub(crate) texts: &'static Texts,
+    pub texts: &'static Texts,
     run: RunFn,
 }
 
@@ -94,14 +94,14 @@ type RunFn = fn(&Setup) -> Result<Sheet, ExperimentError>;
 
 /// The part of an experiment that is code.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub struct Run {
     name: &'static str,
     own_settings: &'static [&'static str],
     run: RunFn,
 }
 
 /// An experiment: its name, the settings that its cells set themselves, and what runs it.
-pub(crate) const fn run(name: &'static str, own_settings: &'static [&'static str], run: RunFn) -> Run {
+pub const fn run(name: &'static str, own_settings: &'static [&'static str], run: RunFn) -> Run {
     Run { name, own_settings, run }
 }
 
@@ -114,7 +114,7 @@ pub struct Mutation {
     pub name: String,
     /// The experiments that it breaks.
     #[serde(rename = "in")]
-    pub(crate) experiments: Vec<String>,
+    pub experiments: Vec<String>,
     /// A line that says what it changes.
     pub about: String,
     /// Parts of profile names become others: `tlpr = "rtor"` makes `linux-3.17+rtor` of `linux-3.17+tlpr`. An empty name
@@ -158,14 +158,14 @@ impl From<String> for ExperimentError {
     }
 }
 
-/// What an experiment starts from.
+/// The starting point of an experiment.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The scenario that its cells vary, with the seed.
     pub base: Scenario,
     /// How much it runs.
     pub effort: Effort,
-    /// What is broken on purpose.
+    /// The mutation in force.
     pub mutation: Option<&'static Mutation>,
     /// The users of the data centers of PRR; `None`: as many as the effort has.
     pub users: Option<u32>,
@@ -191,7 +191,7 @@ impl Setup {
         })
     }
 
-    /// The same with a mutation.
+    /// This setup with a mutation.
     ///
     /// # Errors
     /// A mutation's setting does not fit the scenario.
@@ -218,8 +218,11 @@ impl Setup {
         let Some(mutation) = self.mutation else {
             return name.into();
         };
-        let parts = name.split('+').map(|part| mutation.swap.get(part).map_or(part, String::as_str));
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> = name
+            .split('+')
+            .map(|part| mutation.swap.get(part).map_or(part, String::as_str))
+            .filter(|part| !part.is_empty())
+            .collect();
         parts.join("+")
     }
 
@@ -240,13 +243,14 @@ pub fn all() -> impl Iterator<Item = &'static Experiment> {
 }
 
 /// The experiment of this name of a paper.
+#[cfg(test)]
 pub fn named(paper: &str, name: &str) -> Option<&'static Experiment> {
     all().find(|one| (one.paper, one.name) == (paper, name))
 }
 
 /// The setup of an experiment.
 #[cfg(test)]
-pub(crate) fn setup_of(paper: &str, name: &str, effort: Effort) -> Setup {
+pub fn setup_of(paper: &str, name: &str, effort: Effort) -> Setup {
     Setup::new(named(paper, name).expect("an experiment"), effort).expect("its scenario")
 }
 
@@ -260,7 +264,7 @@ impl Experiment {
     ///
     /// # Panics
     /// If there is no description. It never happens: a test describes all experiments.
-    pub(crate) fn new(paper: &'static str, texts: &'static Texts, code: &Run) -> Self {
+    pub fn new(paper: &'static str, texts: &'static Texts, code: &Run) -> Self {
         let Run { name, own_settings, run } = *code;
         let found = texts.experiments.iter().find(|one| one.name == name);
         let About { section, about, budget, .. } = found.expect("a description of the experiment");
@@ -286,8 +290,11 @@ impl Experiment {
             claim.text = text.ok_or_else(|| ExperimentError::NoText(format!("{} {}", self.title(), claim.id)))?;
             claim.by_construction = claim.text.by_construction;
             claim.expected = expected.and_then(|ledger| ledger.verdict(self.name, claim.id));
-            let chosen = claim.noted.and_then(|name| self.texts.notes.get(name)).map(String::as_str);
-            let note = chosen.or_else(|| self.texts.note(claim.text));
+            let note = claim
+                .noted
+                .and_then(|name| self.texts.notes.get(name))
+                .map(String::as_str)
+                .or_else(|| self.texts.note(claim.text));
             claim.note = claim.note.take().or_else(|| note.map(Into::into));
         }
         Ok(sheet)

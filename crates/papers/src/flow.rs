@@ -8,6 +8,7 @@
 //! what it needs off the log, in `impl Log` blocks of its own.
 
 use crate::experiment::Setup;
+use crate::prelude::Result;
 use recoup_lab::settings::{Settings, SettingsError};
 use recoup_recovery::{Event, State, Timer, Transmission};
 use recoup_sim::{Chains, FlowSpec, Network, NoObserver, Observer, Packet, Point, Simulation};
@@ -20,18 +21,16 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-/// Settings as `--set` takes them.
-pub type Keys<'a> = &'a [(&'a str, &'a str)];
-
 impl Setup {
-    /// The settings of the scenario with these in their place.
+    /// The settings of the scenario with these, such as `rtt=10ms drop=tail:1`, in their place.
     ///
     /// # Errors
     /// A value that its setting does not take.
-    pub fn settings(&self, own: Keys<'_>) -> Result<Settings, SettingsError> {
+    pub fn settings(&self, own: &str) -> Result<Settings> {
         let mut settings = self.base.settings.clone();
-        let mutated: Keys<'_> = if self.is_mutated("nothing-lost") { &[("drop", "none")] } else { &[] };
-        for (key, value) in own.iter().chain(mutated) {
+        let mutated = if self.is_mutated("nothing-lost") { "drop=none" } else { "" };
+        let own = own.split_whitespace().chain([mutated]);
+        for (key, value) in own.filter_map(|setting| setting.split_once('=')) {
             settings.set(key, value, Path::new(""))?;
         }
         Ok(settings)
@@ -54,7 +53,7 @@ impl Bench {
     ///
     /// # Errors
     /// Settings that contradict each other.
-    pub fn new(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Self, SettingsError> {
+    pub fn new(setup: &Setup, profile: &str, own: &str) -> Result<Self> {
         Self::over(setup, profile, &setup.settings(own)?, |chains| chains)
     }
 }
@@ -64,12 +63,7 @@ impl<N: Network> Bench<N> {
     ///
     /// # Errors
     /// Settings that contradict each other.
-    pub fn over(
-        setup: &Setup,
-        profile: &str,
-        settings: &Settings,
-        network: impl FnOnce(Chains) -> N,
-    ) -> Result<Self, SettingsError> {
+    pub fn over(setup: &Setup, profile: &str, settings: &Settings, network: impl FnOnce(Chains) -> N) -> Result<Self> {
         let chains = Chains::new(&settings.path()?).map_err(|e| SettingsError::Path(e.to_string()))?;
         let simulation = Simulation::over(network(chains));
         Ok(Self { spec: settings.flow(&setup.profile(profile)), simulation, seed: setup.seed() })
@@ -102,7 +96,7 @@ impl<N: Network> Bench<N> {
 ///
 /// # Errors
 /// Settings that contradict each other.
-pub fn run(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log, SettingsError> {
+pub fn run(setup: &Setup, profile: &str, own: &str) -> Result<Log> {
     Ok(Bench::new(setup, profile, own)?.run(0))
 }
 
@@ -110,7 +104,7 @@ pub fn run(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log, SettingsE
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_many(setup: &Setup, profile: &str, own: Keys<'_>, flows: u64) -> Result<Vec<Log>, SettingsError> {
+pub fn run_many(setup: &Setup, profile: &str, own: &str, flows: u64) -> Result<Vec<Log>> {
     let mut bench = Bench::new(setup, profile, own)?;
     Ok((0..flows).map(|number| bench.run(number)).collect())
 }
@@ -200,7 +194,7 @@ pub struct Log {
 impl Log {
     /// An empty log of a flow.
     pub fn new(spec: &FlowSpec) -> Self {
-        Self { record: FlowRecord::default(), mss: spec.server.mss.into(), entries: Vec::new() }
+        Self { record: FlowRecord::default(), mss: spec.server.mss.into(), entries: vec![] }
     }
 
     /// All packets.
@@ -247,11 +241,12 @@ impl Log {
 
     /// RTT samples of the server: sample, SRTT and RTO, in ms.
     pub fn rtt_samples(&self) -> Vec<[f64; 3]> {
-        let samples = self.events(Host::Server).filter_map(|(_, event)| match event {
-            Event::RttSample { rtt, srtt, rto } => Some([rtt, srtt, rto].map(|time| time.as_secs_f64() * 1e3)),
-            _ => None,
-        });
-        samples.collect()
+        self.events(Host::Server)
+            .filter_map(|(_, event)| match event {
+                Event::RttSample { rtt, srtt, rto } => Some([rtt, srtt, rto].map(|time| time.as_secs_f64() * 1e3)),
+                _ => None,
+            })
+            .collect()
     }
 
     /// How often a timer of the server fired.

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 /// A cell that knows what was set.
 pub trait Keyed {
-    /// What was set: a value on each axis.
+    /// A value on each axis.
     type Key: Eq + Hash;
 
     /// The cell's place in the grid.

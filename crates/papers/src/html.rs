@@ -57,7 +57,7 @@ pub struct Experiment {
     pub name: String,
     /// The section of the paper.
     pub section: String,
-    /// What it shows, in one sentence.
+    /// Its subject, in one sentence.
     pub about: String,
     /// Whether it ran.
     pub outcome: Outcome,
@@ -96,7 +96,7 @@ impl Default for Outcome {
 pub struct Figure {
     /// Its name, which is a part of its address on the page: `fig1`.
     pub name: String,
-    /// What it shows, for readers who do not see it; empty: the experiment's sentence.
+    /// A description for readers who do not see it; empty: the experiment's sentence.
     pub about: String,
     /// A document of this crate, in the light theme.
     pub svg: String,
@@ -146,34 +146,23 @@ pub struct Claim {
     pub ledger: Ledger,
 }
 
-/// Whether a claim holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// The check confirms it.
-    #[default]
-    Holds,
-    /// It cannot fail: a definition, arithmetic.
-    ByConstruction,
-    /// The check refutes it.
-    Fails,
-    /// The data do not tell.
-    Undecided,
+choices! {
+    /// Whether a claim holds.
+    #[derive(Default)]
+    pub enum Verdict {
+        /// The check confirms it.
+        #[default]
+        Holds = "holds",
+        /// It cannot fail: a definition, arithmetic.
+        ByConstruction = "holds by construction",
+        /// The check refutes it.
+        Fails = "fails",
+        /// The data do not tell.
+        Undecided = "undecided",
+    }
 }
 
 impl Verdict {
-    /// All verdicts, in the order of bars and columns.
-    pub const ALL: [Self; 4] = [Self::Holds, Self::ByConstruction, Self::Fails, Self::Undecided];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::ByConstruction => "holds by construction",
-            Self::Fails => "fails",
-            Self::Undecided => "undecided",
-        }
-    }
-
     /// The name in classes of the style sheet.
     const fn class(self) -> &'static str {
         match self {
@@ -204,7 +193,7 @@ pub enum Ledger {
 pub struct Sentence {
     /// The section.
     pub section: String,
-    /// What it says, in our words.
+    /// The statement, in our words.
     pub says: String,
     /// The claims that decide it, as `experiment/claim`.
     pub claims: Vec<String>,

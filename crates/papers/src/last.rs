@@ -1,7 +1,7 @@
 //! The last result of a simulation that several figures show.
 
 use crate::experiment::Setup;
-use recoup_lab::settings::SettingsError;
+use crate::prelude::Result;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Keeps the last result, with what it depends on.
@@ -17,12 +17,7 @@ impl<T> Last<T> {
     ///
     /// # Errors
     /// Those of `make`.
-    pub fn or_make(
-        &self,
-        setup: &Setup,
-        own: &str,
-        make: impl FnOnce() -> Result<T, SettingsError>,
-    ) -> Result<Arc<T>, SettingsError> {
+    pub fn or_make(&self, setup: &Setup, own: &str, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let key = format!("{own} {} {:?}", setup.seed(), setup.mutation.map(|mutation| &mutation.name));
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {

@@ -7,7 +7,7 @@
 //!
 //! With `--out DIR` a run writes its own ledger, with all texts: [`Ledger`].
 
-use crate::claims::{Claim, ClaimVerdict, Source, place};
+use crate::claims::{Claim, ClaimVerdict, Source};
 use crate::experiment::{Effort, Experiment, Mutation};
 use crate::texts::Text;
 use crate::{PAPERS, Sheet};
@@ -37,7 +37,7 @@ pub struct Entry {
     pub statement: &'static str,
     /// How it is checked.
     pub check: &'static str,
-    /// What the paper gives: a number, a comparison.
+    /// The paper's result: a number, a comparison.
     pub paper_says: Option<&'static str>,
     /// Our result.
     pub ours: String,
@@ -62,10 +62,10 @@ pub struct Ledger {
     pub claims: Vec<Entry>,
 }
 
-/// What a committed ledger has of a claim.
+/// A claim in a committed ledger.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Record {
+pub struct Record {
     /// The experiment.
     pub experiment: String,
     /// The claim's short name.
@@ -83,7 +83,7 @@ pub(crate) struct Record {
 /// The result of a claim at one effort.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     verdict: ClaimVerdict,
     ours: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,6 +99,7 @@ impl Record {
         effort.of(&self.full, self.quick.as_ref().unwrap_or(&self.full))
     }
 
+    #[cfg(test)]
     fn is_of(&self, experiment: &str, id: &str) -> bool {
         self.experiment == experiment && self.id == id
     }
@@ -108,7 +109,7 @@ impl Record {
 ///
 /// # Panics
 /// Never with the committed ones: a test reads them.
-pub(crate) fn read(json: &str) -> Vec<Record> {
+pub fn read(json: &str) -> Vec<Record> {
     serde_json::from_str(json).unwrap_or_else(|e| panic!("a committed ledger: {e}"))
 }
 
@@ -144,15 +145,14 @@ impl Ledger {
             let outcome = Outcome { verdict, ours, interval, note };
             Entry::new(experiment.paper, experiment.name, experiment.command(effort), claim.text, outcome)
         };
-        let entries = finished.into_iter().flat_map(|(experiment, sheet)| {
-            let claims = sheet.claims.iter();
-            claims.map(move |claim| entry(experiment, claim))
-        });
+        let entries = finished
+            .into_iter()
+            .flat_map(|(experiment, sheet)| sheet.claims.iter().map(move |claim| entry(experiment, claim)));
         Self { effort: effort.name(), claims: entries.collect() }
     }
 
-    /// What a committed ledger has of the claims of these experiments. Claims without text are left out.
-    pub(crate) fn of(effort: Effort, experiments: &[Experiment], records: &[Record]) -> Self {
+    /// The claims of these experiments in a committed ledger. Claims without text are left out.
+    pub fn of(effort: Effort, experiments: &[Experiment], records: &[Record]) -> Self {
         let entry = |record: &Record| {
             let experiment = experiments.iter().find(|one| one.name == record.experiment)?;
             let text = experiment.texts.claim(experiment.name, &record.id)?;
@@ -209,22 +209,24 @@ impl Entry {
     }
 
     /// Where the claim stands: the section, or that it is ours.
+    #[cfg(test)]
     pub fn place(&self) -> String {
-        place(self.source, self.section)
+        crate::claims::place(self.source, self.section)
     }
 
     /// The verdict in reports.
+    #[cfg(test)]
     pub const fn verdict_name(&self) -> &'static str {
         self.verdict.name_of(self.by_construction)
     }
 }
 
 /// The mutations that turn a claim at the quick effort, by the committed ledger.
+#[cfg(test)]
 pub fn turned_by(experiment: &Experiment, id: &str) -> &'static [String] {
     let paper = PAPERS.iter().find(|paper| paper.name == experiment.paper);
     let mut records = paper.into_iter().flat_map(|paper| &paper.records);
-    let found = records.find(|record| record.is_of(experiment.name, id));
-    found.map_or(&[], |record| &record.turned_by)
+    records.find(|record| record.is_of(experiment.name, id)).map_or(&[], |record| &record.turned_by)
 }
 
 /// The claims that a mutation turns at the quick effort, by the committed ledger.

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `experiment` | an experiment: its run, its efforts, and the mutations that its claims must notice |
+//! | `macros`, `prelude` | short forms of claims, columns and enumerations; names that most experiments use |
 //! | `texts` | sections, statements, checks and sentences as data (`claims/`) |
 //! | `claims`, `ledger`, `claims_page` | claims as values with verdicts; the committed ledger of expected ones; both as pages |
 //! | `flow`, `grid`, `population` | one bench for single flows; cells by key; random flows of one sender that stand in for the papers' traffic |
@@ -12,25 +13,29 @@
 //! | `loss_detection` | four systems over four `captures` (`populations`, `impact`, `causes`, `tool`), single flows (`senders`, `reactions`, `equations`), and the study's own tables (`published`) |
 //! | `run`, `html`, `program` | runs experiments one after another; the report as one page; the command line |
 
-pub mod claims;
-pub mod claims_page;
-pub mod coverage;
+#[macro_use]
+mod macros;
+
+mod claims;
+#[cfg(test)]
+mod claims_page;
+mod coverage;
 mod distribution;
-pub mod experiment;
+mod experiment;
 mod flow;
 mod grid;
 pub mod html;
 mod last;
-pub mod ledger;
-pub mod loss_detection;
+mod ledger;
+mod loss_detection;
 mod pivot;
-pub mod population;
+mod population;
 mod prelude;
 pub mod program;
-pub mod prr;
-pub mod run;
-pub mod slp;
-pub mod tail_loss;
+mod prr;
+mod run;
+mod slp;
+mod tail_loss;
 mod texts;
 
 use claims::Claim;
@@ -43,6 +48,7 @@ use recoup_draw::sequence::{Diagram, Panel};
 use recoup_table::{Columns, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::fmt::Display;
 use std::sync::LazyLock;
 use texts::Texts;
 
@@ -50,31 +56,31 @@ use texts::Texts;
 ///
 /// `figures` is an array. Each figure has `paper`, `figure`, `title`, `cells` (the data) and `claims`.
 /// Some figures have further arrays of rows beside `cells`.
-pub const SCHEMA: Schema = Schema { name: "recoup.paper", version: 1 };
+const SCHEMA: Schema = Schema { name: "recoup.paper", version: 1 };
 
 /// A paper whose claims are checked.
 #[derive(Debug)]
-pub struct Paper {
+struct Paper {
     /// The short name, as on the command line.
-    pub name: &'static str,
+    name: &'static str,
     /// A heading in few words.
-    pub heading: &'static str,
+    heading: &'static str,
     /// Authors, title, venue and year.
-    pub citation: &'static str,
-    /// What is run for it, in the order of the command line.
-    pub experiments: Vec<Experiment>,
+    citation: &'static str,
+    /// Its experiments, in the order of the command line.
+    experiments: Vec<Experiment>,
     /// Its sentences that could be computed or measured, in its order.
-    pub sentences: &'static [Sentence],
-    #[cfg(test)]
+    sentences: &'static [Sentence],
+    /// Its texts.
     texts: &'static Texts,
-    /// What the committed ledger has of its claims.
-    pub(crate) records: Vec<Record>,
+    /// Its claims in the committed ledger.
+    records: Vec<Record>,
     /// The committed ledger at the full and at the quick effort.
     ledgers: [Ledger; 2],
 }
 
 /// The four papers.
-pub static PAPERS: LazyLock<[Paper; 4]> = LazyLock::new(|| {
+static PAPERS: LazyLock<[Paper; 4]> = LazyLock::new(|| {
     [
         paper(
             tail_loss::NAME,
@@ -104,7 +110,6 @@ fn paper(name: &'static str, runs: &[Run], texts: &str, ledger: &str) -> Paper {
         heading: &texts.heading,
         citation: &texts.citation,
         sentences: &texts.sentences,
-        #[cfg(test)]
         texts,
         ledgers: [Effort::Full, Effort::Quick].map(|effort| Ledger::of(effort, &experiments, &records)),
         experiments,
@@ -114,24 +119,24 @@ fn paper(name: &'static str, runs: &[Run], texts: &str, ledger: &str) -> Paper {
 
 /// One regenerated figure.
 #[derive(Clone, Debug)]
-pub struct Figure<Cell> {
+struct Figure<Cell> {
     /// The paper's short name, as on the command line.
-    pub paper: &'static str,
+    paper: &'static str,
     /// The figure's name.
-    pub figure: &'static str,
+    figure: &'static str,
     /// A line that describes the figure.
-    pub title: String,
+    title: String,
     /// The data.
-    pub cells: Vec<Cell>,
+    cells: Vec<Cell>,
     /// The claims that the data decide.
-    pub claims: Vec<Claim>,
+    claims: Vec<Claim>,
     /// The drawing.
-    pub picture: Picture,
+    picture: Picture,
 }
 
 /// A figure's drawing.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Picture {
+enum Picture {
     /// A bar chart.
     Bars(BarChart),
     /// A line chart.
@@ -168,7 +173,7 @@ impl From<Diagram> for Picture {
 
 impl Picture {
     /// The picture as an SVG document, 900 px wide.
-    pub fn to_svg(&self) -> String {
+    fn to_svg(&self) -> String {
         match self {
             Self::Bars(chart) => chart.to_svg(),
             Self::Lines(chart) => chart.to_svg(),
@@ -181,7 +186,7 @@ impl Picture {
     ///
     /// # Errors
     /// A picture of more than 100 million dots.
-    pub fn to_png(&self) -> Result<Vec<u8>, RenderError> {
+    fn to_png(&self) -> Result<Vec<u8>, RenderError> {
         render::to_print_png(&self.to_svg())
     }
 
@@ -189,12 +194,12 @@ impl Picture {
     ///
     /// # Errors
     /// None: these pictures can be converted.
-    pub fn to_pdf(&self) -> Result<Vec<u8>, RenderError> {
+    fn to_pdf(&self) -> Result<Vec<u8>, RenderError> {
         render::to_pdf(&self.to_svg())
     }
 
     /// The picture for xplot: the name and text of one file per panel. Charts have none.
-    pub fn to_xplot(&self) -> Vec<(String, String)> {
+    fn to_xplot(&self) -> Vec<(String, String)> {
         let Self::Sequence(diagram) = self else {
             return vec![];
         };
@@ -206,25 +211,25 @@ impl Picture {
 
 /// A figure in every output format.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+struct Sheet {
     /// The paper's short name, as on the command line.
-    pub paper: &'static str,
+    paper: &'static str,
     /// The figure's name.
-    pub figure: &'static str,
+    figure: &'static str,
     /// A line that describes the figure.
-    pub title: String,
+    title: String,
     /// The data as text.
-    pub table: String,
+    table: String,
     /// The figure as an element of the JSON document's `figures`, without its claims.
     json: Value,
     /// The data as CSV: a header and a line per row.
-    pub csv: String,
+    csv: String,
     /// The checked claims.
-    pub claims: Vec<Claim>,
+    claims: Vec<Claim>,
     /// The drawing.
-    pub picture: Picture,
+    picture: Picture,
     /// Further drawings of the same data, each with its name.
-    pub further: Vec<(&'static str, Picture)>,
+    further: Vec<(&'static str, Picture)>,
 }
 
 impl<Cell: 'static> Figure<Cell> {
@@ -272,10 +277,15 @@ fn to_value(part: &impl Serialize) -> Value {
     serde_json::to_value(part).unwrap_or_else(|e| json!({ "error": e.to_string() }))
 }
 
-/// These texts, with a separator between them.
-fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
-    texts.into_iter().collect::<Vec<_>>().join(separator)
+/// Values as text.
+trait Joined: IntoIterator<Item: Display> + Sized {
+    /// The values, with a separator between them.
+    fn joined(self, separator: &str) -> String {
+        self.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(separator)
+    }
 }
+
+impl<T: IntoIterator<Item: Display>> Joined for T {}
 
 /// Columns that start with the figure's name.
 fn columns_of_figure<R: 'static>(figure: &'static str) -> Columns<R> {
@@ -308,7 +318,7 @@ impl Sheet {
     }
 
     /// Title, data and claims as text.
-    pub fn to_text(&self) -> String {
+    fn to_text(&self) -> String {
         let Self { paper, figure, title, table, claims, .. } = self;
         let mut text = format!("{paper} {figure}: {title}\n\n{table}\n\n");
         if !claims.is_empty() {
@@ -318,21 +328,21 @@ impl Sheet {
     }
 
     /// The figure as an element of the JSON document's `figures`.
-    pub fn json(&self) -> Value {
+    fn json(&self) -> Value {
         let mut json = self.json.clone();
         json["claims"] = to_value(&self.claims);
         json
     }
 
     /// The JSON document of these figures (see [`SCHEMA`]), indented, with a final newline.
-    pub fn to_json(sheets: &[Self]) -> String {
+    fn to_json(sheets: &[Self]) -> String {
         let figures: Vec<Value> = sheets.iter().map(Self::json).collect();
         // Writing to memory cannot fail.
         SCHEMA.to_text(&json!({ "figures": figures })).unwrap_or_default()
     }
 
     /// The figures as CSV under one header; `None` if their columns differ.
-    pub fn to_csv(sheets: &[Self]) -> Option<String> {
+    fn to_csv(sheets: &[Self]) -> Option<String> {
         let mut csv = String::new();
         let mut header = None;
         for sheet in sheets {
@@ -348,7 +358,7 @@ impl Sheet {
 
 /// Asserts that no row of the table is wider than 160 characters.
 #[cfg(test)]
-pub(crate) fn assert_fits_a_terminal(table: &str) {
+fn assert_fits_a_terminal(table: &str) {
     for row in table.lines().filter(|line| line.starts_with('|')) {
         assert!(row.chars().count() <= 160, "{row}");
     }

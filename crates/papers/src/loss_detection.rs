@@ -50,43 +50,30 @@ mod watch;
 
 use crate::prelude::*;
 use crate::to_value;
-pub(crate) use experiments::RUNS;
+pub use experiments::RUNS;
 use populations::Populations;
 use recoup_captures::analysis::StudyTable;
-use recoup_captures::study::published::System;
 use recoup_captures::study::{Cdf, SenderReport, Shares, bytes_chart, detection_chart, reduction_chart};
 use recoup_trace::systems::systems_like;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "loss-detection";
 
-/// A figure of the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Id {
-    /// Tables I, III and IV, and the recoveries.
-    Tables,
-    /// Bytes per connection.
-    Fig1,
-    /// Detection durations.
-    Fig2,
-    /// Best-case reduction.
-    Fig3,
+choices! {
+    /// A figure of the paper.
+    pub enum Id {
+        /// Tables I, III and IV, and the recoveries.
+        Tables = "tables",
+        /// Bytes per connection.
+        Fig1 = "fig1",
+        /// Detection durations.
+        Fig2 = "fig2",
+        /// Best-case reduction.
+        Fig3 = "fig3",
+    }
 }
 
 impl Id {
-    /// Every figure regenerated.
-    pub const ALL: [Self; 4] = [Self::Tables, Self::Fig1, Self::Fig2, Self::Fig3];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tables => "tables",
-            Self::Fig1 => "fig1",
-            Self::Fig2 => "fig2",
-            Self::Fig3 => "fig3",
-        }
-    }
-
     const fn title(self) -> &'static str {
         match self {
             Self::Tables => "Retransmissions and recoveries of four systems (simulated populations)",
@@ -118,7 +105,7 @@ impl Id {
 ///
 /// # Errors
 /// Never with these populations.
-pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet> {
     Ok(sheet_of(id, &*Populations::of(setup)?))
 }
 

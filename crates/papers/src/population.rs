@@ -24,24 +24,19 @@
 mod capture;
 mod draw;
 mod flow;
-mod source;
 
 use crate::prelude::*;
 pub use capture::EndCaptures;
-pub(crate) use flow::{Exchange, exchanges, losses, millis, probability, write};
+pub use flow::{Exchange, exchanges, losses, millis, probability, write};
 pub use flow::{Flow, Networks, Receivers, Traffic};
 pub use recoup_path::draws::LogNormal;
-pub use source::InMemory;
 
-use recoup_sim::FlowSpec;
 use recoup_trace::analyze::{Findings, Settings, follow};
 use recoup_trace::hosts::{DuplicateReports, HostFacts, Hosts};
 use recoup_trace::read::CapturedPacket;
-use std::ops::Range;
-use std::sync::Arc;
 
 /// Flows captured and analyzed together.
-pub(crate) const FLOWS_PER_CAPTURE: u64 = 64;
+pub const FLOWS_PER_CAPTURE: u64 = 64;
 
 /// A population of flows. Its fields describe how the flows differ; the sender is not one of them.
 #[derive(Clone, Debug)]
@@ -60,6 +55,7 @@ pub struct Population {
 
 impl Population {
     /// Flows of `seed` over wide area networks of the early 2000s, with web traffic.
+    #[cfg(test)]
     pub const fn web(flows: u64, seed: u64) -> Self {
         Self { flows, seed, networks: Networks::WIDE_AREA, traffic: Traffic::WEB, receivers: Receivers::MIXED }
     }
@@ -73,7 +69,7 @@ impl Population {
     ///
     /// # Errors
     /// If the path cannot be built. The paths of [`web`](Self::web) can.
-    pub(crate) fn bench(&self, number: u64, spec: impl FnOnce(&Flow) -> FlowSpec) -> Result<Bench, SettingsError> {
+    pub fn bench(&self, number: u64, spec: impl FnOnce(&Flow) -> FlowSpec) -> Result<Bench> {
         let flow = self.flow(number);
         Ok(Bench { spec: spec(&flow), simulation: simulation(&flow.path)?, seed: self.seed })
     }
@@ -83,7 +79,7 @@ impl Population {
     ///
     /// # Errors
     /// If a path cannot be built. The paths of [`web`](Self::web) can.
-    pub fn capture(&self, sender: &Profile, flows: Range<u64>) -> Result<Vec<CapturedPacket>, SettingsError> {
+    pub fn capture(&self, sender: &Profile, flows: Range<u64>) -> Result<Vec<CapturedPacket>> {
         Ok(self.capture_both_ends(sender, flows)?.at_servers)
     }
 
@@ -91,7 +87,7 @@ impl Population {
     ///
     /// # Errors
     /// As [`capture`](Self::capture).
-    pub fn capture_both_ends(&self, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures, SettingsError> {
+    pub fn capture_both_ends(&self, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures> {
         capture::capture_both_ends(self, sender, flows)
     }
 
@@ -102,11 +98,7 @@ impl Population {
     ///
     /// # Errors
     /// As [`capture`](Self::capture).
-    pub fn analyze<F: Findings>(
-        &self,
-        sender: &Profile,
-        findings: impl Fn() -> F + Sync,
-    ) -> Result<Vec<F>, SettingsError> {
+    pub fn analyze<F: Findings>(&self, sender: &Profile, findings: impl Fn() -> F + Sync) -> Result<Vec<F>> {
         // A platform on which the count does not fit could not hold the findings either.
         let captures = usize::try_from(self.flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
         let parts = in_parallel(captures, cores(), |i| {
@@ -119,7 +111,7 @@ impl Population {
                 hosts: Arc::new(self.receivers(sender, flows)),
                 ..Settings::default()
             };
-            Ok(follow(packets.into_iter(), &settings, &findings))
+            Ok::<_, ExperimentError>(follow(packets.into_iter(), &settings, &findings))
         })?;
         Ok(parts.into_iter().flatten().collect())
     }

@@ -161,7 +161,7 @@ struct LossDetection {
     common: Common,
 }
 
-/// What every paper's figures take.
+/// The arguments of every paper's figures.
 #[derive(clap::Args)]
 struct Common {
     /// Run a fraction of the flows: less time, and more claims that the data do not decide
@@ -194,26 +194,17 @@ struct Update {
 fn experiments(paper: &'static str) -> impl TypedValueParser<Value = &'static Experiment> {
     let of = move || experiment::all().filter(move |one| one.paper == paper);
     let names = of().map(|one| PossibleValue::new(one.name).help(one.about));
-    let named = move |name: String| {
-        let found = of().find(|one| one.name == name);
-        found.ok_or("expected one of the possible values")
-    };
+    let named = move |name: String| of().find(|one| one.name == name).ok_or("expected one of the possible values");
     PossibleValuesParser::new(names).try_map(named)
 }
 
 /// The experiments named, or all of the paper.
 fn named_or_all(named: &[&'static Experiment], paper: &str) -> Vec<&'static Experiment> {
-    match named.is_empty() {
-        true => experiment::all().filter(|one| one.paper == paper).collect(),
-        false => named.to_vec(),
-    }
+    if named.is_empty() { experiment::all().filter(|one| one.paper == paper).collect() } else { named.to_vec() }
 }
 
 const fn effort(quick: bool) -> Effort {
-    match quick {
-        true => Effort::Quick,
-        false => Effort::Full,
-    }
+    if quick { Effort::Quick } else { Effort::Full }
 }
 
 /// Where the results go.

@@ -39,14 +39,13 @@ pub mod properties;
 pub mod servers;
 mod trace;
 
-pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent};
-pub use trace::Step;
+pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell};
 
 use super::{Figure, Sheet};
 use crate::prelude::*;
 use recoup_draw::sequence::{Diagram, Panel};
 
-pub(crate) use experiments::RUNS;
+pub use experiments::RUNS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "prr";
@@ -60,30 +59,19 @@ const SECOND_WRITE: f64 = 500.0;
 /// The latest time drawn, in ms after the first write.
 const SHOWN_UNTIL: u64 = 1000;
 
-/// A figure of the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Id {
-    /// Segments 1 to 4 lost.
-    Fig2,
-    /// Segments 1 to 4 and 11 to 16 lost.
-    Fig3,
-    /// Segment 1 lost; the second write comes during recovery.
-    Fig4,
+choices! {
+    /// A figure of the paper.
+    pub enum Id {
+        /// Segments 1 to 4 lost.
+        Fig2 = "fig2",
+        /// Segments 1 to 4 and 11 to 16 lost.
+        Fig3 = "fig3",
+        /// Segment 1 lost; the second write comes during recovery.
+        Fig4 = "fig4",
+    }
 }
 
 impl Id {
-    /// Every figure regenerated.
-    pub const ALL: [Self; 3] = [Self::Fig2, Self::Fig3, Self::Fig4];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fig2 => "fig2",
-            Self::Fig3 => "fig3",
-            Self::Fig4 => "fig4",
-        }
-    }
-
     /// A line that describes the figure.
     pub const fn title(self) -> &'static str {
         match self {
@@ -121,12 +109,12 @@ impl Id {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(id: Id, setup: &Setup) -> Result<Figure<SchemeCell>, ExperimentError> {
-    let (mut cells, mut panels) = (Vec::new(), Vec::new());
+pub fn figure(id: Id, setup: &Setup) -> Result<Figure<SchemeCell>> {
+    let (mut cells, mut panels) = (vec![], vec![]);
     for scheme in Scheme::ALL {
         for acks in Acks::ALL {
-            let own = [("drop", id.drop()), ("writes", id.writes())];
-            let (cell, panel) = cell::run_cell(setup, scheme, acks, &own)?;
+            let (cell, panel) =
+                cell::run_cell(setup, scheme, acks, &format!("drop={} writes={}", id.drop(), id.writes()))?;
             cells.push(cell);
             if acks == Acks::Delayed && id.drawn().contains(&scheme) {
                 panels.push(panel);
@@ -142,8 +130,7 @@ pub fn figure(id: Id, setup: &Setup) -> Result<Figure<SchemeCell>, ExperimentErr
 }
 
 fn diagram(id: Id, panels: Vec<Panel>) -> Diagram {
-    let last = panels.iter().filter_map(|panel| panel.marks.last());
-    let last = last.map(|mark| mark.at).max().unwrap_or_default();
+    let last = panels.iter().filter_map(|panel| panel.marks.last()).map(|mark| mark.at).max().unwrap_or_default();
     Diagram {
         title: id.title().into(),
         panels,
@@ -157,7 +144,7 @@ fn diagram(id: Id, panels: Vec<Panel>) -> Diagram {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet> {
     Ok(to_sheet(figure(id, setup)?))
 }
 
@@ -165,12 +152,10 @@ fn to_sheet(figure: Figure<SchemeCell>) -> Sheet {
     let name = figure.figure;
     let (segments, steps) = (parts(&figure.cells, |cell| &cell.sent), parts(&figure.cells, |cell| &cell.steps));
     let columns = columns::cells(name);
-    let sheet = figure.sheet(|cells| columns.to_text(cells, &columns::TEXT), &columns);
-    sheet.with_csv_rows("segments", &columns::segments(name), &segments).with_rows(
-        "steps",
-        &columns::steps(name),
-        &steps,
-    )
+    figure
+        .sheet(|cells| columns.to_text(cells, &columns::TEXT), &columns)
+        .with_csv_rows("segments", &columns::segments(name), &segments)
+        .with_rows("steps", &columns::steps(name), &steps)
 }
 
 /// Every part of every cell, with its cell's flow.

@@ -47,6 +47,7 @@ pub enum PaperError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// This system has no testbed.
+    #[cfg(not(target_os = "linux"))]
     #[error("--on {0}: real packets need Linux")]
     NoTestbed(&'static str),
 }
@@ -56,7 +57,7 @@ pub enum PaperError {
 pub struct Planned {
     /// The experiment.
     pub experiment: &'static Experiment,
-    /// What it starts from.
+    /// Its starting point.
     pub setup: Setup,
 }
 
@@ -122,18 +123,16 @@ pub fn plan<E: From<PaperError>>(
     let planned = |experiment: &&'static Experiment| {
         let mut setup = Setup::new(experiment, effort).map_err(PaperError::from)?;
         change(&mut setup.base)?;
-        let check = setup.base.check();
-        check.map_err(|line| PaperError::from(ExperimentError::Unfit(line)))?;
+        setup.base.check().map_err(|line| PaperError::from(ExperimentError::Unfit(line)))?;
         Ok(Planned { experiment, setup })
     };
     experiments.iter().map(planned).collect()
 }
 
 impl Request {
-    /// What has no effect on the stages with real packets, a line each.
+    /// The settings without effect on the stages with real packets, a line each.
     pub fn notes(&self) -> Vec<String> {
-        let ends = self.real.iter().copied();
-        let ends: Vec<Ends> = ends.filter_map(|s| Ends::new(s, None, None)).collect();
+        let ends: Vec<Ends> = self.real.iter().copied().filter_map(|s| Ends::new(s, None, None)).collect();
         match self.planned.first() {
             Some(first) if !ends.is_empty() => stage::notes(&first.setup.base, self.simulate, &ends),
             _ => vec![],
@@ -147,11 +146,8 @@ impl Request {
     /// # Errors
     /// Settings that do not fit together; a system that refuses what a testbed needs.
     pub fn run(&self, progress: &dyn Progress) -> Result<Finished, PaperError> {
-        let mut runs = Vec::new();
-        let simulated = match self.simulate {
-            true => self.planned.as_slice(),
-            false => &[],
-        };
+        let mut runs = vec![];
+        let simulated = if self.simulate { self.planned.as_slice() } else { &[] };
         for (i, planned) in simulated.iter().enumerate() {
             progress.experiment_begins(planned.experiment, i + 1, simulated.len());
             let begin = Instant::now();
@@ -242,13 +238,16 @@ pub struct MutationReport {
 impl MutationReport {
     /// Compares the claims of a mutated run with the committed ledger.
     pub fn new(run: &Run, mutation: &'static Mutation) -> Self {
-        let claims = run.sheet.claims.iter();
-        let turned = claims.filter(|claim| claim.changed());
-        let turned = turned.map(|claim| {
-            let before = claim.expected.map_or("none", |verdict| verdict.name());
-            (claim.id, before, claim.verdict.name())
-        });
-        let turned: Vec<_> = turned.collect();
+        let turned: Vec<_> = run
+            .sheet
+            .claims
+            .iter()
+            .filter(|claim| claim.changed())
+            .map(|claim| {
+                let before = claim.expected.map_or("none", |verdict| verdict.name());
+                (claim.id, before, claim.verdict.name())
+            })
+            .collect();
         let is_turned = |id: &&str| turned.iter().any(|(one, ..)| one == id);
         let recorded = ledger::turns(run.experiment, mutation);
         Self {
@@ -267,12 +266,10 @@ impl MutationReport {
 /// A mutation's setting does not fit its experiment.
 pub fn mutated(experiments: &[&'static Experiment]) -> Result<Vec<Planned>, PaperError> {
     let of = |experiment: &'static Experiment| {
-        let mutations = experiment.mutations.iter();
-        mutations.map(move |mutation| {
+        experiment.mutations.iter().map(move |mutation| {
             let setup = Setup::new(experiment, Effort::Quick)?.mutated(mutation)?;
             Ok(Planned { experiment, setup })
         })
     };
-    let planned = experiments.iter().flat_map(|experiment| of(experiment));
-    planned.collect::<Result<_, ExperimentError>>().map_err(Into::into)
+    experiments.iter().flat_map(|experiment| of(experiment)).collect::<Result<_, ExperimentError>>().map_err(Into::into)
 }

@@ -33,7 +33,7 @@ pub mod timers;
 pub mod window;
 
 use crate::prelude::*;
-pub(crate) use experiments::RUNS;
+pub use experiments::RUNS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "slp";
@@ -42,7 +42,7 @@ pub const NAME: &str = "slp";
 fn records<T: Clone + Send>(
     setup: &Setup,
     profile: &str,
-    own: Keys<'_>,
+    own: &str,
     flows: u64,
     of: impl Fn(&FlowRecord) -> T + Sync,
 ) -> Result<Vec<T>> {

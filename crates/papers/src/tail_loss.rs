@@ -27,11 +27,10 @@ pub mod web;
 pub use cell::{Acks, First, MECHANISMS, Mechanism, TailLossCell};
 
 use super::{Figure, Sheet, columns_of_figure};
-use crate::pivot::pivot;
 use crate::prelude::*;
 use cell::run_cell;
 
-pub(crate) use experiments::RUNS;
+pub use experiments::RUNS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "tail-loss";
@@ -48,27 +47,17 @@ pub const FIG2_RTT: u64 = 80;
 /// The settings that each cell sets itself.
 pub const OWN_SETTINGS: [&str; 3] = ["rtt", "drop", "ack"];
 
-/// A figure of the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Id {
-    /// The last segment lost, by RTT.
-    Fig1,
-    /// The last one to five segments lost, at 80 ms.
-    Fig2,
+choices! {
+    /// A figure of the paper.
+    pub enum Id {
+        /// The last segment lost, by RTT.
+        Fig1 = "fig1",
+        /// The last one to five segments lost, at 80 ms.
+        Fig2 = "fig2",
+    }
 }
 
 impl Id {
-    /// Every figure regenerated.
-    pub const ALL: [Self; 2] = [Self::Fig1, Self::Fig2];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fig1 => "fig1",
-            Self::Fig2 => "fig2",
-        }
-    }
-
     /// A line that describes the figure.
     pub const fn title(self) -> &'static str {
         match self {
@@ -105,7 +94,7 @@ impl Id {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(id: Id, setup: &Setup) -> Result<Figure<TailLossCell>, SettingsError> {
+pub fn figure(id: Id, setup: &Setup) -> Result<Figure<TailLossCell>> {
     let cells = cells(id, setup)?;
     let claims = match id {
         Id::Fig1 => claims::fig1(&cells, setup)?,
@@ -115,20 +104,19 @@ pub fn figure(id: Id, setup: &Setup) -> Result<Figure<TailLossCell>, SettingsErr
 }
 
 /// The bars of a figure, the baseline first in each group.
-fn cells(id: Id, setup: &Setup) -> Result<Vec<TailLossCell>, SettingsError> {
-    let mut cells = Vec::new();
+fn cells(id: Id, setup: &Setup) -> Result<Vec<TailLossCell>> {
+    let mut cells = vec![];
     for acks in Acks::ALL {
         for (rtt, lost) in id.groups() {
             for mechanism in MECHANISMS {
-                cells.push(run_cell(setup, acks, rtt, lost, mechanism, &[])?);
+                cells.push(run_cell(setup, acks, rtt, lost, mechanism, "")?);
             }
         }
     }
     for i in 0..cells.len() {
         let baseline = i - i % MECHANISMS.len();
         let over_baseline = |fct: fn(&TailLossCell) -> Option<f64>| {
-            let both = fct(&cells[i]).zip(fct(&cells[baseline]));
-            both.map(|(ours, first)| ours / first)
+            fct(&cells[i]).zip(fct(&cells[baseline])).map(|(ours, first)| ours / first)
         };
         let (normalised, established) =
             (over_baseline(|cell| cell.fct_ms), over_baseline(|cell| cell.fct_established_ms));
@@ -154,7 +142,7 @@ fn chart(id: Id, cells: &[TailLossCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, SettingsError> {
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet> {
     let figure = figure(id, setup)?;
     let (name, cells) = (figure.figure, figure.cells.clone());
     Ok(figure.sheet(text, &columns(name)).with_rows("first_retransmissions", &first_retransmissions(name), &cells))
@@ -162,32 +150,22 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, SettingsError> {
 
 /// The columns that identify a cell.
 fn key_columns(figure: &'static str) -> Columns<TailLossCell> {
-    columns_of_figure::<TailLossCell>(figure)
-        .column("ack", "", "the receiver's `ack` setting", |c| c.ack)
-        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
-        .column("lost", "segments", "segments lost at the tail", |c| c.lost)
-        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
+    columns!(columns_of_figure::<TailLossCell>(figure), c;
+        ack, "", "the receiver's `ack` setting";
+        rtt_ms, "ms", "round-trip time";
+        lost, "segments", "segments lost at the tail";
+        mechanism, "", "the sender's mechanism" => c.mechanism.name();
+    )
 }
 
 /// A row per bar.
 fn columns(figure: &'static str) -> Columns<TailLossCell> {
-    let mut columns = key_columns(figure)
-        .column(
-            "fct_ms",
-            "ms",
-            "flow completion time from the client's SYN; unknown if the flow did not complete",
-            |c| c.fct_ms,
-        )
-        .column("fct_normalised", "", "FCT divided by the baseline's FCT", |c| c.fct_normalised)
-        .column(
-            "fct_established_ms",
-            "ms",
-            "flow completion time from the establishment of the sender, as the paper measures it",
-            |c| c.fct_established_ms,
-        )
-        .column("fct_established_normalised", "", "FCT from establishment divided by the baseline's", |c| {
-            c.fct_established_normalised
-        });
+    let mut columns = columns!(key_columns(figure), c;
+        fct_ms, "ms", "flow completion time from the client's SYN; unknown if the flow did not complete";
+        fct_normalised, "", "FCT divided by the baseline's FCT";
+        fct_established_ms, "ms", "flow completion time from the establishment of the sender, as the paper measures it";
+        fct_established_normalised, "", "FCT from establishment divided by the baseline's";
+    );
     for trigger in Trigger::ALL {
         let name = trigger.name();
         let about = format!("retransmissions per flow with the trigger {name}");
@@ -198,14 +176,13 @@ fn columns(figure: &'static str) -> Columns<TailLossCell> {
 
 /// A row per bar: the first retransmission of its flow.
 fn first_retransmissions(figure: &'static str) -> Columns<TailLossCell> {
-    let first = Columns::<First>::new()
-        .column("trigger", "", "the retransmission's trigger", |f| f.trigger)
-        .column("since_last_ack_ms", "ms", "time since the last ACK", |f| f.since_last_ack_ms)
-        .column("since_earliest_ms", "ms", "time since the earliest unacknowledged segment was sent", |f| {
-            f.since_earliest_ms
-        })
-        .column("srtt_ms", "ms", "smoothed RTT at that moment", |f| f.srtt_ms)
-        .column("rto_ms", "ms", "RTO at that moment", |f| f.rto_ms);
+    let first = columns!(Columns::<First>::new(), f;
+        trigger, "", "the retransmission's trigger";
+        since_last_ack_ms, "ms", "time since the last ACK";
+        since_earliest_ms, "ms", "time since the earliest unacknowledged segment was sent";
+        srtt_ms, "ms", "smoothed RTT at that moment";
+        rto_ms, "ms", "RTO at that moment";
+    );
     key_columns(figure).all_of(first, |c| c.first.as_ref())
 }
 

@@ -3,16 +3,18 @@
 //! They are data (`claims/PAPER.toml` in this crate), written by hand. Code computes results and finds their texts by
 //! the names of the experiment and of the claim.
 
+use crate::PAPERS;
 use crate::claims::Source;
 use crate::coverage::Sentence;
 use crate::experiment::{Budget, Mutation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// The texts of a paper.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Texts {
+pub struct Texts {
     /// A heading in few words.
     pub heading: String,
     /// Authors, title, venue and year.
@@ -36,10 +38,10 @@ pub(crate) struct Texts {
     pub sentences: Vec<Sentence>,
 }
 
-/// What an experiment is about.
+/// The description of an experiment.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct About {
+pub struct About {
     /// Its name on the command line; unique in its paper.
     pub name: String,
     /// The section of the paper.
@@ -50,16 +52,16 @@ pub(crate) struct About {
     pub budget: Budget,
 }
 
-/// What a claim says, and how it is checked.
+/// The statement of a claim, and its check.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
     /// The claim's short name.
     #[serde(skip_serializing)]
-    pub(crate) id: String,
+    pub id: String,
     /// The experiments that decide it.
     #[serde(rename = "in", skip_serializing)]
-    pub(crate) experiments: Vec<String>,
+    pub experiments: Vec<String>,
     /// Who makes it.
     #[serde(default)]
     pub source: Source,
@@ -69,22 +71,22 @@ pub struct Text {
     pub statement: String,
     /// How the claim is checked.
     pub check: String,
-    /// What the paper gives, in short: a number, a comparison.
+    /// The paper's result, in short: a number, a comparison.
     #[serde(rename(deserialize = "prints"))]
     pub paper_says: Option<String>,
     /// Whether it follows from definitions or arithmetic, so that no run could refute it.
     #[serde(default, skip_serializing)]
-    pub(crate) by_construction: bool,
+    pub by_construction: bool,
     /// Why it fails, or a remark, if that does not depend on the result.
     #[serde(skip_serializing)]
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
     /// The name of the note, if other claims have it, too.
     #[serde(skip_serializing)]
-    pub(crate) noted: Option<String>,
+    pub noted: Option<String>,
 }
 
 /// No text.
-pub(crate) const NO_TEXT: Text = Text {
+pub const NO_TEXT: Text = Text {
     id: String::new(),
     experiments: Vec::new(),
     source: Source::Paper,
@@ -98,7 +100,7 @@ pub(crate) const NO_TEXT: Text = Text {
 };
 
 /// The texts of a result until they are known.
-pub(crate) static UNKNOWN: Text = NO_TEXT;
+pub static UNKNOWN: Text = NO_TEXT;
 
 impl Texts {
     /// Reads the texts of a paper.
@@ -117,21 +119,61 @@ impl Texts {
     /// The note of a claim, unless its result decides: the claim's own, or the one whose name it has.
     pub fn note<'a>(&'a self, text: &'a Text) -> Option<&'a str> {
         let named = || self.notes.get(text.noted.as_ref()?).map(String::as_str);
-        text.note.as_deref().or_else(named)
+        text.note.as_deref().filter(|note| !note.contains(GAP)).or_else(named)
     }
 }
 
 impl Text {
     /// Whether an experiment of this name decides it.
-    pub(crate) fn is_of(&self, experiment: &str) -> bool {
+    pub fn is_of(&self, experiment: &str) -> bool {
         self.experiments.iter().any(|one| one == experiment)
     }
 }
 
+/// Begins a gap for a value in a note: `{}`, or with the number of decimals `{:.1}`.
+const GAP: char = '{';
+
+/// The note with gaps of the claim of this name.
+///
+/// # Panics
+/// Without one: only code that fills the gaps asks for it.
+pub fn template(id: &str) -> &'static str {
+    let notes = PAPERS.iter().flat_map(|paper| &paper.texts.claims).filter(|text| text.id == id);
+    notes.filter_map(|text| text.note.as_deref()).find(|note| note.contains(GAP)).expect("a note with gaps")
+}
+
+/// The note with its gaps filled by these values.
+///
+/// # Panics
+/// If gaps and values differ in number.
+pub fn filled(note: &str, values: &[&dyn Display]) -> String {
+    let mut parts = note.split(GAP);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    let mut values = values.iter();
+    for part in parts {
+        let (format, rest) = part.split_once('}').expect("the end of a gap");
+        let value = values.next().expect("a value for each gap");
+        text += &match format.strip_prefix(":.").and_then(|digits| digits.parse().ok()) {
+            Some(digits) => format!("{value:.0$}", digits),
+            None => value.to_string(),
+        };
+        text += rest;
+    }
+    assert_eq!(values.len(), 0, "a gap for each value: {note}");
+    text
+}
+
 #[cfg(test)]
 mod tests {
+    use super::filled;
     use crate::PAPERS;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn values_fill_the_gaps_of_notes() {
+        assert_eq!(filled("{} of {:.1} %", &[&3, &2.25]), "3 of 2.2 %");
+        assert_eq!(filled("no gap", &[]), "no gap");
+    }
 
     /// A text without a result is in no ledger, and a result without a text stops the run that would record it.
     #[test]

@@ -6,7 +6,7 @@ fn a_flow_has_the_settings_of_the_setup_and_its_own() {
     let experiment = all().next().expect("an experiment");
     let mut setup = Setup::new(experiment, Effort::Quick).expect("its scenario");
     setup.base.settings.set("rtt", "300ms", Path::new("")).expect("a setting");
-    let log = run(&setup, "linux-3.17", &[("drop", "none"), ("segments", "3"), ("ack", "quick")]).expect("a flow");
+    let log = run(&setup, "linux-3.17", "drop=none segments=3 ack=quick").expect("a flow");
     assert_eq!(log.fct_ms(), Some(150.0));
     assert_eq!(
         log.sent(Host::Server).filter(|(_, what)| what.span().is_some_and(|s| s.start >= Offset::DATA)).count(),

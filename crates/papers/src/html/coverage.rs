@@ -28,7 +28,7 @@ pub(super) fn write(html: &mut String, report: &Report) {
 
 fn sentences(html: &mut String, paper: &Paper) {
     let untested = paper.sentences.iter().filter_map(|of| of.untested.as_ref());
-    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    let mut reasons: Vec<(&str, usize)> = vec![];
     for of in untested {
         match reasons.iter_mut().find(|(kind, _)| *kind == of.kind) {
             Some((_, count)) => *count += 1,

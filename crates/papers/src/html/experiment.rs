@@ -92,7 +92,7 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
 
 /// Section and time in one line.
 fn facts(of: &Experiment) -> String {
-    let mut facts = Vec::new();
+    let mut facts = vec![];
     if !of.section.is_empty() {
         facts.push(place(&of.section));
     }
@@ -144,7 +144,7 @@ fn claims(html: &mut String, paper: &Paper, of: &Experiment) {
     html.push_str("</ul>\n");
 }
 
-/// What the paper says, what was found, and why the two differ.
+/// The paper's figure, ours, and the reason if they differ.
 fn claim(html: &mut String, paper: &Paper, of: &Experiment, claim: &Claim) {
     write!(
         html,
@@ -178,10 +178,7 @@ fn name(claim: &Claim) -> String {
 
 /// A section with its sign, if it is a number.
 pub(super) fn place(section: &str) -> String {
-    match section.starts_with(|c: char| c.is_ascii_digit()) {
-        true => format!("§{section}"),
-        false => section.to_string(),
-    }
+    if section.starts_with(|c: char| c.is_ascii_digit()) { format!("§{section}") } else { section.to_string() }
 }
 
 /// Our result with its interval.

@@ -1,6 +1,7 @@
 //! The first screen: how many claims hold, in all and by paper.
 
 use super::{Claim, Ledger, Paper, Report, Verdict};
+use Verdict::{ByConstruction, Fails, Holds, Undecided};
 use recoup_draw::html::{escaped, thousands};
 use std::fmt::Write;
 
@@ -38,13 +39,12 @@ impl Counts {
 
     /// The claims that hold, in whatever way.
     pub fn holding(self) -> usize {
-        self.total() - self.get(Verdict::Fails) - self.get(Verdict::Undecided)
+        self.total() - self.get(Fails) - self.get(Undecided)
     }
 
     /// Verdicts that occur, with their numbers.
     pub fn present(self) -> impl Iterator<Item = (Verdict, usize)> {
-        let all = Verdict::ALL.into_iter();
-        all.map(move |verdict| (verdict, self.get(verdict))).filter(|(_, count)| *count > 0)
+        Verdict::ALL.into_iter().map(move |verdict| (verdict, self.get(verdict))).filter(|(_, count)| *count > 0)
     }
 }
 
@@ -90,10 +90,10 @@ pub(super) fn tally(counts: Counts, paper: Option<&Paper>) -> String {
     let mut html = String::from("<ul class=\"tally\">");
     for (verdict, count) in counts.present() {
         let words = match (count, verdict) {
-            (1, _) | (_, Verdict::Undecided) => verdict.name(),
-            (_, Verdict::Holds) => "hold",
-            (_, Verdict::ByConstruction) => "hold by construction",
-            (_, Verdict::Fails) => "fail",
+            (1, _) | (_, Undecided) => verdict.name(),
+            (_, Holds) => "hold",
+            (_, ByConstruction) => "hold by construction",
+            (_, Fails) => "fail",
         };
         write!(
             html,
@@ -123,8 +123,8 @@ pub(super) fn write(html: &mut String, report: &Report) {
     papers(html, report);
     changes(html, report);
     unfinished(html, report);
-    list(html, report, Verdict::Fails);
-    list(html, report, Verdict::Undecided);
+    list(html, report, Fails);
+    list(html, report, Undecided);
     html.push_str("</section>\n");
 }
 
@@ -134,7 +134,7 @@ fn headline(counts: Counts) -> String {
         1 => one,
         _ => many,
     };
-    let (fails, undecided) = (counts.get(Verdict::Fails), counts.get(Verdict::Undecided));
+    let (fails, undecided) = (counts.get(Fails), counts.get(Undecided));
     format!(
         "{} of {} claims {}, {} {}, {} {} undecided",
         number(counts.holding()),
@@ -191,7 +191,7 @@ fn decided(paper: &Paper) -> String {
 
 /// The claims whose verdicts are not those of the committed ledger.
 fn changes(html: &mut String, report: &Report) {
-    let mut changed = Vec::new();
+    let mut changed = vec![];
     for (paper, experiment) in report.experiments() {
         for claim in &experiment.claims {
             let was = match claim.ledger {
@@ -254,8 +254,8 @@ fn list(html: &mut String, report: &Report, verdict: Verdict) {
         return;
     }
     let words = match (verdict, count) {
-        (Verdict::Fails, 1) => "The claim that fails".to_string(),
-        (Verdict::Fails, _) => format!("The {count} claims that fail"),
+        (Fails, 1) => "The claim that fails".to_string(),
+        (Fails, _) => format!("The {count} claims that fail"),
         (_, 1) => "The undecided claim".to_string(),
         (_, _) => format!("The {count} undecided claims"),
     };

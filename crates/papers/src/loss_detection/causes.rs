@@ -24,9 +24,7 @@ use super::populations::population;
 use super::watch::Watch;
 use crate::prelude::*;
 use recoup_captures::study::Detector;
-use recoup_captures::study::published::System;
 use recoup_recovery::parameters::Parameters;
-use recoup_support::threads::{cores, in_parallel};
 
 /// The name on the command line.
 pub const ID: &str = "causes";
@@ -101,16 +99,16 @@ fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes> {
         let each = (first..first + TOGETHER).map(|number| {
             let mut watch = Watch::default();
             let record = population.bench(number, |flow| flow.spec_with(sender))?.observe(number, &mut watch);
-            Ok::<_, SettingsError>(outcome(&watch, record.fct))
+            Ok::<_, ExperimentError>(outcome(&watch, record.fct))
         });
-        each.collect::<Result<Vec<_>, _>>()
+        each.collect::<Result<Vec<_>>>()
     })?;
     Ok(parts.into_iter().flatten().collect())
 }
 
 fn outcome(watch: &Watch, duration: Option<Duration>) -> Outcome {
     let mut found = Outcome {
-        duration_ms: duration.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3),
+        duration_ms: duration.map_or(NAN, |time| time.as_secs_f64() * 1e3),
         rtt_ms: watch.samples.1 / watch.samples.0 as f64,
         lost: [watch.lost.0 as f64, watch.lost.1 as f64],
         recoveries: watch.recoveries.iter().map(|(_, rtts)| *rtts).collect(),
@@ -171,7 +169,7 @@ impl Runs {
             ("a = b = 1", Changed::of(&[A(1), B(1)])),
             ("D = 2", two),
         ];
-        let all = |changed| (0..4).map(|system| run(system, changed)).collect::<Result<_, _>>();
+        let all = |changed| (0..4).map(|system| run(system, changed)).collect::<Result<_>>();
         Ok(Self {
             usual: all(Changed::default())?,
             in_order: all(in_order)?,
@@ -189,7 +187,7 @@ impl Runs {
 ///
 /// # Errors
 /// Never with these populations.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let runs = Runs::all(setup)?;
     let usual =
         System::ALL.iter().zip(runs.usual.iter().zip(&runs.in_order)).flat_map(|(system, (usual, in_order))| {
@@ -216,8 +214,11 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let title = "Median detection time by timeout, as the systems are and with Linux's minimum RTO and m";
     let median = |outcomes: &Outcomes| claims::median_timeout(outcomes).mean;
     let quick = [None, None, Some(&runs.quick[0]), Some(&runs.quick[1])];
-    let groups = System::ALL.iter().zip(&runs.usual).zip(quick);
-    let groups = groups.map(|((system, usual), quick)| (system.name, [Some(median(usual)), quick.map(median)]));
+    let groups = System::ALL
+        .iter()
+        .zip(&runs.usual)
+        .zip(quick)
+        .map(|((system, usual), quick)| (system.name, [Some(median(usual)), quick.map(median)]));
     let chart = BarChart::new(title, "system", "RTTs", ["as it is", "minimum RTO of 200 ms, m = 1"]).panel("", groups);
     let cells = cells.collect();
     Ok(sheet_of_measured(ID, title, claims::of(&runs), chart, cells, &["quantity", "case", "engine"]))

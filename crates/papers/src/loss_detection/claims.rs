@@ -4,11 +4,8 @@
 
 use super::Id;
 use super::populations::Populations;
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use crate::joined;
-use recoup_captures::study::published::System;
+use crate::prelude::*;
 use recoup_captures::study::{FlightRecovery, MOST_LOST, SenderReport};
-use recoup_support::stats::Estimate;
 
 /// Quantities of the systems, in the order of [`System::ALL`].
 pub type Values = [Estimate; 4];
@@ -31,7 +28,7 @@ pub fn of(id: Id, populations: &Populations) -> Vec<Claim> {
 
 /// A text per system: `Windows 3.1 %, Linux …`.
 pub fn by_system<T>(values: &[T; 4], text: impl Fn(&T) -> String) -> String {
-    joined(System::ALL.iter().zip(values).map(|(system, value)| format!("{} {}", system.name, text(value))), ", ")
+    System::ALL.iter().zip(values).map(|(system, value)| format!("{} {}", system.name, text(value))).joined(", ")
 }
 
 /// The quantities with the names of the systems.
@@ -49,20 +46,10 @@ pub fn intervals(values: &Values) -> String {
     values.map(|v| format!("±{:.1}", v.half)).join(", ")
 }
 
-/// `of` times `factor`.
-pub fn times(of: Estimate, factor: f64) -> Estimate {
-    Estimate { mean: of.mean * factor, half: of.half * factor.abs() }
-}
-
-/// A bound without an interval.
-pub const fn exactly(mean: f64) -> Estimate {
-    Estimate { mean, half: 0.0 }
-}
-
 /// The smallest and the largest.
 pub fn extremes(values: &[Estimate]) -> [Estimate; 2] {
     let by_mean = |a: &&Estimate, b: &&Estimate| a.mean.total_cmp(&b.mean);
-    let nothing = exactly(f64::NAN);
+    let nothing = Estimate::exactly(NAN);
     let least = values.iter().min_by(by_mean).copied();
     let most = values.iter().max_by(by_mean).copied();
     [least.unwrap_or(nothing), most.unwrap_or(nothing)]
@@ -74,26 +61,26 @@ fn accuracy(populations: &Populations) -> Vec<Claim> {
     let by_fast = populations.stated("spurious retransmissions by FR/R");
     let [least, most] = extremes(&by_fast);
     let [fewest, frequent] = extremes(&by_rto);
-    let volume = populations.captures.iter().map(|report| {
-        let lossy = &report.connections.lossy;
-        let both = lossy.bytes_percent.zip(lossy.connections_percent);
-        both.unwrap_or((f64::NAN, f64::NAN))
-    });
-    let volume: Vec<(f64, f64)> = volume.collect();
+    let volume: Vec<(f64, f64)> = populations
+        .captures
+        .iter()
+        .map(|report| {
+            let lossy = &report.connections.lossy;
+            lossy.bytes_percent.zip(lossy.connections_percent).unwrap_or((NAN, NAN))
+        })
+        .collect();
     let volume_shown =
         volume.iter().map(|(bytes, connections)| format!("{connections:.0} % with {bytes:.0} % of the bytes"));
     vec![
         claim("lossy-are-large")
-            .shows(joined(volume_shown, ", "))
+            .shows(volume_shown.joined(", "))
             .holds(volume.iter().all(|(bytes, connections)| *bytes >= 1.5 * connections)),
-        of_systems("spurious-timeouts", &by_rto, " %").needs(by_rto[WINDOWS].above(times(by_rto[LINUX], 2.0))),
-        of_systems("spurious-timeouts-vary", &by_rto, " %").needs(frequent.above(times(fewest, 2.0))),
-        claim("timeouts-most-spurious")
-            .shows(format!("by timeout {}; by FR/R {}", shown(&by_rto, " %"), shown(&by_fast, " %")))
+        of_systems("spurious-timeouts", &by_rto, " %").needs(by_rto[WINDOWS].above(by_rto[LINUX] * 2.0)),
+        of_systems("spurious-timeouts-vary", &by_rto, " %").needs(frequent.above(fewest * 2.0)),
+        claim!("timeouts-most-spurious", "by timeout {}; by FR/R {}", shown(&by_rto, " %"), shown(&by_fast, " %"))
             .needs_all((0..4).map(|i| by_rto[i].above(by_fast[i])))
             .interval(format!("{}; {}", intervals(&by_rto), intervals(&by_fast))),
-        of_systems("spurious-fast", &by_fast, " %")
-            .needs((Estimate { mean: most.mean - least.mean, half: most.half.hypot(least.half) }).below(5.0)),
+        of_systems("spurious-fast", &by_fast, " %").needs((most - least).below(5.0)),
         of_systems("three-suffices", &by_fast, " %")
             .needs_all([LINUX, SOLARIS, FREEBSD].map(|i| by_fast[i].below(10.0))),
     ]
@@ -110,9 +97,8 @@ fn detection(populations: &Populations) -> Vec<Claim> {
         of_systems("fast-1-2-rtts", &usual, " %").needs_all(usual.map(|share| share.above(50.0))),
         of_systems("solaris-fast-tail", &fast_long, " %")
             .needs_all([WINDOWS, LINUX, FREEBSD].map(|i| fast_long[SOLARIS].above(fast_long[i]))),
-        claim("timeouts-slower")
-            .shows(format!("timeout {}; FR/R {}", shown(&timeouts, ""), shown(&fast, " RTTs")))
-            .needs_all((0..4).map(|i| timeouts[i].above(times(fast[i], 2.0))))
+        claim!("timeouts-slower", "timeout {}; FR/R {}", shown(&timeouts, ""), shown(&fast, " RTTs"))
+            .needs_all((0..4).map(|i| timeouts[i].above(fast[i] * 2.0)))
             .interval(intervals(&timeouts)),
         of_systems("few-outstanding", &few, " %").needs_all(few.map(|share| share.above(50.0))),
     ]
@@ -130,20 +116,23 @@ fn systems(populations: &Populations) -> Vec<Claim> {
     let pairs = [SOLARIS, FREEBSD]
         .map(|slow| ClaimVerdict::all([WINDOWS, LINUX].map(|quick| timeouts[slow].above(timeouts[quick]))));
     vec![
-        claim("timeouts-differ")
-            .shows(format!("timeout {}; FR/R {}", shown(&timeouts, ""), shown(&fast, " RTTs")))
-            .needs(slowest.above(times(quickest, 2.0)))
-            .needs(times(least, 1.5).above(most))
+        claim!("timeouts-differ", "timeout {}; FR/R {}", shown(&timeouts, ""), shown(&fast, " RTTs"))
+            .needs(slowest.above(quickest * 2.0))
+            .needs((least * 1.5).above(most))
             .interval(intervals(&timeouts)),
         of_systems("solaris-freebsd-slower", &timeouts, " RTTs").needs_all(pairs),
         of_systems("windows-like-linux", &timeouts, " RTTs")
-            .needs(times(timeouts[LINUX], 4.0 / 3.0).above(timeouts[WINDOWS]))
-            .needs(times(timeouts[WINDOWS], 4.0 / 3.0).above(timeouts[LINUX])),
+            .needs((timeouts[LINUX] * (4.0 / 3.0)).above(timeouts[WINDOWS]))
+            .needs((timeouts[WINDOWS] * (4.0 / 3.0)).above(timeouts[LINUX])),
         of_systems("windows-tail", &long, " %").needs(long[WINDOWS].above(long[LINUX])),
-        claim("windows-tail-early")
-            .shows(format!("above 10 RTTs {}; others {}", shown(&long_early, " %"), shown(&short_early, " %")))
-            .needs(long_early[WINDOWS].above(short_early[WINDOWS]))
-            .interval(intervals(&long_early)),
+        claim!(
+            "windows-tail-early",
+            "above 10 RTTs {}; others {}",
+            shown(&long_early, " %"),
+            shown(&short_early, " %")
+        )
+        .needs(long_early[WINDOWS].above(short_early[WINDOWS]))
+        .interval(intervals(&long_early)),
     ]
 }
 
@@ -173,31 +162,29 @@ fn recovery(populations: &Populations) -> Vec<Claim> {
     let [least, most] = extremes(&by_system);
     let [one, two, three, four] = by_lost;
     vec![
-        claim("recovery-mechanism")
-            .shows(format!("{:.2}", ratio.mean))
+        claim!("recovery-mechanism", "{:.2}", ratio.mean)
             .needs(ratio.within(0.8..1.25))
             .interval(format!("±{:.2}", ratio.half)),
-        claim("recovery-losses")
-            .shows(format!(
-                "{:.2}, {:.2}, {:.2}, {:.2} RTTs for 1, 2, 3, 4 or more",
-                one.mean, two.mean, three.mean, four.mean
-            ))
-            .needs(four.above(times(one, 2.0)))
-            .needs(two.above(one))
-            .needs(four.above(two))
-            .needs(three.above(one))
-            .needs(four.above(three))
-            .interval(by_lost.map(|of| format!("±{:.2}", of.half)).join(", ")),
+        claim!(
+            "recovery-losses",
+            "{:.2}, {:.2}, {:.2}, {:.2} RTTs for 1, 2, 3, 4 or more",
+            one.mean,
+            two.mean,
+            three.mean,
+            four.mean
+        )
+        .needs(four.above(one * 2.0))
+        .needs(two.above(one))
+        .needs(four.above(two))
+        .needs(three.above(one))
+        .needs(four.above(three))
+        .interval(by_lost.map(|of| format!("±{:.2}", of.half)).join(", ")),
         claim("recovery-system")
             .shows(shown(&by_system, " RTTs"))
-            .needs(times(least, 4.0 / 3.0).above(most))
+            .needs((least * (4.0 / 3.0)).above(most))
             .interval(by_system.map(|of| format!("±{:.2}", of.half)).join(", ")),
-        claim("sack-few-losses")
-            .shows(format!("{:.0} %", few.mean))
-            .needs(few.above(95.0))
-            .interval(format!("±{:.0}", few.half)),
-        claim("sack-three-losses")
-            .shows(format!("{:.0} %", many.mean))
+        claim!("sack-few-losses", "{:.0} %", few.mean).needs(few.above(95.0)).interval(format!("±{:.0}", few.half)),
+        claim!("sack-three-losses", "{:.0} %", many.mean)
             .needs(many.below(90.0))
             .interval(format!("±{:.0}", many.half)),
     ]

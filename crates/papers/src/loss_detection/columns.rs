@@ -2,7 +2,6 @@
 
 use super::NAME;
 use super::micro::{self, Measured};
-use crate::claims::Claim;
 use crate::prelude::*;
 use recoup_captures::study::SenderReport;
 
@@ -31,29 +30,20 @@ pub fn sheet_of_measured(
 
 /// A row per system. The JSON documents also have the whole report as `study`.
 pub fn senders(figure: &'static str) -> Columns<SenderReport> {
-    columns_of_figure::<SenderReport>(figure)
-        .column("sender", "", "the profile of the servers", |s| s.sender.clone())
-        .column("senders", "senders", "servers that retransmitted something", |s| s.senders)
-        .column("retransmissions", "segments", "retransmissions by RTO and FR/R whose verdict is known", |s| {
-            s.retransmissions_percent.retransmissions
-        })
-        .column("rto_needed_percent", "%", "needed retransmissions by RTO", |s| s.retransmissions_percent.rto_needed)
-        .column("rto_spurious_percent", "%", "spurious retransmissions by RTO", |s| {
-            s.retransmissions_percent.rto_spurious
-        })
-        .column("fast_needed_percent", "%", "needed retransmissions by FR/R", |s| {
-            s.retransmissions_percent.fast_retransmit_needed
-        })
-        .column("fast_spurious_percent", "%", "spurious retransmissions by FR/R", |s| {
-            s.retransmissions_percent.fast_retransmit_spurious
-        })
-        .column("fast_detection_p50", "RTTs", "median detection time by FR/R", |s| s.detection.fast_retransmit.p50)
-        .column("rto_detection_p50", "RTTs", "median detection time by RTO", |s| s.detection.rto.p50)
-        .column("rto_detection_p90", "RTTs", "90th percentile of the detection time by RTO", |s| s.detection.rto.p90)
-        .column("reduction_p50", "%", "median best-case reduction of the connection's duration", |s| {
-            s.reduction.percent.p50
-        })
-        .column("reduction_p90", "%", "90th percentile of the best-case reduction", |s| s.reduction.percent.p90)
+    columns!(columns_of_figure::<SenderReport>(figure), s;
+        sender, "", "the profile of the servers" => s.sender.clone();
+        senders, "senders", "servers that retransmitted something";
+        retransmissions, "segments", "retransmissions by RTO and FR/R whose verdict is known" => s.retransmissions_percent.retransmissions;
+        rto_needed_percent, "%", "needed retransmissions by RTO" => s.retransmissions_percent.rto_needed;
+        rto_spurious_percent, "%", "spurious retransmissions by RTO" => s.retransmissions_percent.rto_spurious;
+        fast_needed_percent, "%", "needed retransmissions by FR/R" => s.retransmissions_percent.fast_retransmit_needed;
+        fast_spurious_percent, "%", "spurious retransmissions by FR/R" => s.retransmissions_percent.fast_retransmit_spurious;
+        fast_detection_p50, "RTTs", "median detection time by FR/R" => s.detection.fast_retransmit.p50;
+        rto_detection_p50, "RTTs", "median detection time by RTO" => s.detection.rto.p50;
+        rto_detection_p90, "RTTs", "90th percentile of the detection time by RTO" => s.detection.rto.p90;
+        reduction_p50, "%", "median best-case reduction of the connection's duration" => s.reduction.percent.p50;
+        reduction_p90, "%", "90th percentile of the best-case reduction" => s.reduction.percent.p90;
+    )
 }
 
 /// A point of a line.
@@ -69,7 +59,7 @@ pub fn points_of(picture: &Picture) -> Vec<Point> {
     let Picture::Lines(chart) = picture else {
         return vec![];
     };
-    let mut points = Vec::new();
+    let mut points = vec![];
     for panel in &chart.panels {
         for (system, line) in chart.series.iter().zip(&panel.lines) {
             points.extend(line.iter().map(|(value, share)| Point {
@@ -85,9 +75,10 @@ pub fn points_of(picture: &Picture) -> Vec<Point> {
 
 /// A row per point.
 pub fn points(figure: &'static str) -> Columns<Point> {
-    columns_of_figure::<Point>(figure)
-        .column("system", "", "the system of the servers", |p| p.system.clone())
-        .column("panel", "", "the panel; empty if the figure has one", |p| p.panel.clone())
-        .column("value", "", "on the x axis: bytes, RTTs or %", |p| p.value)
-        .column("share", "", "on the y axis: the share of the values up to this one", |p| p.share)
+    columns!(columns_of_figure::<Point>(figure), p;
+        system, "", "the system of the servers" => p.system.clone();
+        panel, "", "the panel; empty if the figure has one" => p.panel.clone();
+        value, "", "on the x axis: bytes, RTTs or %";
+        share, "", "on the y axis: the share of the values up to this one";
+    )
 }

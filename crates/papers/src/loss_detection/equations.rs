@@ -22,9 +22,9 @@ mod claims;
 use super::columns::{measured, sheet_of_measured};
 use super::micro::{self, Fate, Measured, Transfer, ms};
 use crate::prelude::*;
+use Direction::{Down, Up};
+use Fate::{Late, Lost, Passes};
 use recoup_captures::study::Model;
-use recoup_recovery::State;
-use recoup_units::Segments;
 
 /// The name on the command line.
 pub const ID: &str = "equations";
@@ -39,31 +39,21 @@ const ENDS: u64 = 8;
 /// The RTT in ms.
 const RTT: f64 = 100.0;
 
-/// The kinds of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A spurious fast retransmit.
-    Fast,
-    /// A spurious timeout after the ACKs of a flight were lost.
-    Timeout,
-    /// A spurious timeout while a flight is late.
-    LateTimeout,
-    /// A timeout in place of a fast retransmit.
-    Instead,
+choices! {
+    /// The kinds of events.
+    enum Kind {
+        /// A spurious fast retransmit.
+        Fast = "F: spurious fast retransmit",
+        /// A spurious timeout after the ACKs of a flight were lost.
+        Timeout = "R: spurious timeout, ACKs lost",
+        /// A spurious timeout while a flight is late.
+        LateTimeout = "R: spurious timeout, ACKs late",
+        /// A timeout in place of a fast retransmit.
+        Instead = "RF: timeout instead of fast retransmit",
+    }
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Fast, Self::Timeout, Self::LateTimeout, Self::Instead];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Fast => "F: spurious fast retransmit",
-            Self::Timeout => "R: spurious timeout, ACKs lost",
-            Self::LateTimeout => "R: spurious timeout, ACKs late",
-            Self::Instead => "RF: timeout instead of fast retransmit",
-        }
-    }
-
     /// The equation.
     fn form(self, model: Model, flight: u32) -> f64 {
         match self {
@@ -120,13 +110,17 @@ fn sender(setup: &Setup, x: u32) -> Mechanisms {
 
 /// The segment with which the event begins: the first of a flight of about 2x in congestion avoidance.
 fn first_of_a_flight(sender: Mechanisms, x: u32) -> u64 {
-    let run = Transfer::new(sender, 60 * u64::from(x)).run(first_loss(|_| Fate::Passes));
+    let run = Transfer::new(sender, 60 * u64::from(x)).run(first_loss(|_| Passes));
     // The third flight after recovery.
-    let open = run.events(Host::Server).rev().find_map(|(at, event)| match event {
-        Event::StateChanged { to: State::Open, .. } => Some(at),
-        _ => None,
-    });
-    let from = open.unwrap_or(Instant::ZERO) + Duration::from_millis(2 * RTT as u64 + 50);
+    let from = run
+        .events(Host::Server)
+        .rev()
+        .find_map(|(at, event)| match event {
+            Event::StateChanged { to: State::Open, .. } => Some(at),
+            _ => None,
+        })
+        .unwrap_or(Instant::ZERO)
+        + Duration::from_millis(2 * RTT as u64 + 50);
     let mut new = run.transmissions().filter(|(at, _, again)| *at >= from && again.is_none());
     new.next().map_or(1, |(_, segment, _)| segment)
 }
@@ -134,7 +128,7 @@ fn first_of_a_flight(sender: Mechanisms, x: u32) -> u64 {
 /// Segment 2 is lost once, which ends slow start; the fate of all others is another's.
 fn first_loss(mut fate: impl FnMut(&micro::Entering) -> Fate) -> impl FnMut(&micro::Entering) -> Fate {
     move |packet| match (packet.segment, packet.copy) {
-        (2, 1) => Fate::Lost,
+        (2, 1) => Lost,
         _ => fate(packet),
     }
 }
@@ -144,8 +138,8 @@ fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happe
     let bench = |sender| Transfer::new(sender, segments);
     match kind {
         Kind::Fast => bench(sender).run(first_loss(|packet| match (packet.segment, packet.copy) {
-            (segment, 1) if segment == event && happens => Fate::Late(Duration::from_millis(25)),
-            _ => Fate::Passes,
+            (segment, 1) if segment == event && happens => Late(Duration::from_millis(25)),
+            _ => Passes,
         })),
         Kind::Timeout | Kind::LateTimeout => {
             let wait = if happens { None } else { Some(Duration::from_secs(60)) };
@@ -154,41 +148,41 @@ fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happe
             let mut from: Option<Instant> = None;
             let pause = Duration::from_millis(1400);
             bench(sender).run(first_loss(move |packet| {
-                if packet.segment == event && packet.direction == Direction::Down {
+                if packet.segment == event && packet.direction == Down {
                     from.get_or_insert(packet.at);
                 }
                 let Some(from) = from else {
-                    return Fate::Passes;
+                    return Passes;
                 };
                 let over = from + pause;
                 match (kind, packet.direction) {
                     // The ACKs of this flight, which arrive within an RTT.
-                    (Kind::Timeout, Direction::Up) if packet.at < from + Duration::from_millis(90) => match happens {
-                        true => Fate::Lost,
-                        false => Fate::Passes,
-                    },
-                    (Kind::LateTimeout, Direction::Down) if packet.at < over => Fate::Late(over.since(packet.at)),
-                    _ => Fate::Passes,
+                    (Kind::Timeout, Up) if packet.at < from + Duration::from_millis(90) => {
+                        if happens {
+                            Lost
+                        } else {
+                            Passes
+                        }
+                    }
+                    (Kind::LateTimeout, Down) if packet.at < over => Late(over.since(packet.at)),
+                    _ => Passes,
                 }
             }))
         }
         Kind::Instead => {
             let (mut is_lost, mut is_repeated) = (false, false);
             bench(sender).run(first_loss(move |packet| {
-                let is_it = packet.segment == event && packet.direction == Direction::Down;
+                let is_it = packet.segment == event && packet.direction == Down;
                 match (is_it, packet.copy) {
                     (true, 1) => {
                         is_lost = true;
-                        return Fate::Lost;
+                        return Lost;
                     }
                     (true, _) => is_repeated = true,
                     _ => {}
                 }
-                let is_up = packet.direction == Direction::Up;
-                match is_up && is_lost && !is_repeated && happens {
-                    true => Fate::Lost,
-                    false => Fate::Passes,
-                }
+                let is_up = packet.direction == Up;
+                if is_up && is_lost && !is_repeated && happens { Lost } else { Passes }
             }))
         }
     }
@@ -232,8 +226,11 @@ fn outcome(setup: &Setup, kind: Kind, x: u32) -> Option<Outcome> {
     })?;
     let (again, acked) = recovery(&long, at, kind.goal(flight))?;
     // It ends within the flight that is as large again.
-    let last = long.transmissions().filter(|(sent, _, new)| *sent <= again && new.is_none());
-    let end = last.map(|(_, segment, _)| segment).max()?;
+    let end = long
+        .transmissions()
+        .filter(|(sent, _, new)| *sent <= again && new.is_none())
+        .map(|(_, segment, _)| segment)
+        .max()?;
     let ends = (0..ENDS).map(|part| end - part * u64::from(kind.goal(flight)) / ENDS);
     let of_end = |end| {
         let with = transfer(kind, sender, end, event, true);
@@ -260,8 +257,11 @@ fn outcome(setup: &Setup, kind: Kind, x: u32) -> Option<Outcome> {
 }
 
 fn outcomes(setup: &Setup) -> Vec<Outcome> {
-    let each = Kind::ALL.into_iter().flat_map(|kind| HALVES.map(|x| (kind, x)));
-    each.filter_map(|(kind, x)| outcome(setup, kind, x)).collect()
+    Kind::ALL
+        .into_iter()
+        .flat_map(|kind| HALVES.map(|x| (kind, x)))
+        .filter_map(|(kind, x)| outcome(setup, kind, x))
+        .collect()
 }
 
 fn cells(outcomes: &[Outcome]) -> Vec<Measured> {
@@ -305,7 +305,7 @@ fn chart(outcomes: &[Outcome], title: &str) -> LineChart {
 ///
 /// # Errors
 /// Never.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let outcomes = outcomes(setup);
     let title = "What a detection costs a connection: equations (1) to (3) beside transfers";
     let shown = ["quantity", "case", "study", "engine"];

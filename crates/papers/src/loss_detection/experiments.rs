@@ -4,7 +4,7 @@ use super::{Id, causes, equations, impact, published, reactions, senders, tool};
 use crate::experiment::{Run, run};
 
 /// The experiments, in the order of the command line.
-pub(crate) const RUNS: &[Run] = &[
+pub const RUNS: &[Run] = &[
     run("tables", &[], |setup| super::sheet(Id::Tables, setup)),
     run("fig1", &[], |setup| super::sheet(Id::Fig1, setup)),
     run("fig2", &[], |setup| super::sheet(Id::Fig2, setup)),

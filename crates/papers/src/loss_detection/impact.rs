@@ -22,8 +22,8 @@ mod tradeoff;
 
 use super::NAME;
 use super::captures::CAPTURES;
+use super::claims::{LINUX, SOLARIS, WINDOWS};
 use super::populations::population;
-use crate::experiment::Effort;
 use crate::last::Last;
 use crate::prelude::*;
 use recoup_captures::capture::{Capture, Unwatched};
@@ -31,47 +31,31 @@ use recoup_captures::parameters::{
     ChangeKind, Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel, study_capture,
 };
 use recoup_captures::study::Model;
-use recoup_captures::study::published::System;
 use recoup_draw::chart::PointPanel;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
-use recoup_support::stats::Estimate;
 use recoup_trace::analyze::Settings;
-use recoup_units::Segments;
-use std::sync::Arc;
 
 /// The flows of each system in each capture.
 fn flows(effort: Effort) -> u64 {
     effort.of(8000, 1000)
 }
 
-/// A figure of §V-B.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Id {
-    /// k.
-    Fig4,
-    /// The minimum RTO.
-    Fig5a,
-    /// a and b.
-    Fig5b,
-    /// Accuracy and timeliness.
-    Tradeoff,
+choices! {
+    /// A figure of §V-B.
+    pub enum Id {
+        /// k.
+        Fig4 = "fig4",
+        /// The minimum RTO.
+        Fig5a = "fig5a",
+        /// a and b.
+        Fig5b = "fig5b",
+        /// Accuracy and timeliness.
+        Tradeoff = "tradeoff",
+    }
 }
 
 impl Id {
-    /// Every figure regenerated.
-    pub const ALL: [Self; 4] = [Self::Fig4, Self::Fig5a, Self::Fig5b, Self::Tradeoff];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fig4 => "fig4",
-            Self::Fig5a => "fig5a",
-            Self::Fig5b => "fig5b",
-            Self::Tradeoff => "tradeoff",
-        }
-    }
-
     fn title(self) -> String {
         let other = match self {
             Self::Fig4 => "other k",
@@ -83,13 +67,8 @@ impl Id {
     }
 }
 
-/// The positions of the systems in [`System::ALL`].
-const WINDOWS: usize = 0;
-const LINUX: usize = 1;
-const SOLARIS: usize = 2;
-
 /// The studies of the four systems, in the order of [`System::ALL`].
-pub(super) struct Impact(Vec<Studied>);
+pub struct Impact(Vec<Studied>);
 
 struct Studied {
     study: ParameterStudy,
@@ -106,7 +85,7 @@ struct Sender {
 
 /// A parameter of loss detection with another value.
 #[derive(Clone, Copy)]
-pub(super) enum Replaced {
+pub enum Replaced {
     K(u32),
     /// In ms.
     MinRto(u64),
@@ -162,7 +141,7 @@ impl Impact {
     /// Simulates and studies populations of `flows` flows for each system in each capture.
     fn simulate(setup: &Setup, flows: u64) -> Result<Self> {
         let of = |system: &System| study(setup, flows, system);
-        System::ALL.iter().map(of).collect::<Result<_, _>>().map(Self)
+        System::ALL.iter().map(of).collect::<Result<_>>().map(Self)
     }
 
     /// The last result is kept, because every figure needs it.
@@ -194,7 +173,7 @@ impl Impact {
         let totals = self.totals(system);
         let of = &totals.instances[self.number(system, replaced)];
         let saved = kinds.iter().map(|kind| of.saved[Model::Forms as usize][*kind as usize]);
-        totals.mean_ms(saved.sum()).unwrap_or(f64::NAN)
+        totals.mean_ms(saved.sum()).unwrap_or(NAN)
     }
 
     fn totals(&self, system: usize) -> &Totals {
@@ -217,9 +196,9 @@ impl Impact {
             system: System::ALL[system].name,
             replaced: replaced.text(),
             senders: totals.senders,
-            best_case_rtts: totals.mean_rtts(totals.best_case_rtts).unwrap_or(f64::NAN),
-            saved_rtts: totals.mean_rtts(of.saved_rtts[model]).unwrap_or(f64::NAN),
-            saved_ms: totals.mean_ms(of.saved(Model::Forms)).unwrap_or(f64::NAN),
+            best_case_rtts: totals.mean_rtts(totals.best_case_rtts).unwrap_or(NAN),
+            saved_rtts: totals.mean_rtts(of.saved_rtts[model]).unwrap_or(NAN),
+            saved_ms: totals.mean_ms(of.saved(Model::Forms)).unwrap_or(NAN),
             faster_percent: 100.0 * of.faster[model] as f64 / senders,
             slower_percent: 100.0 * of.slower[model] as f64 / senders,
         }
@@ -235,7 +214,7 @@ impl Impact {
 fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied> {
     let profile = setup.profile(system.profile);
     // Flows have their own addresses and times by their numbers.
-    let mut packets = Vec::new();
+    let mut packets = vec![];
     for (i, capture) in (0..).zip(&CAPTURES) {
         let population = population(setup, capture, flows);
         packets.extend(population.capture(&profile, i * flows..(i + 1) * flows)?);
@@ -246,7 +225,7 @@ fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied> {
     }
     let request = Request { grid: grid(), model: Model::Forms, lists_events: false };
     let settings = Settings { profile: Some(profile), ..Settings::default() };
-    let mut senders = Vec::new();
+    let mut senders = vec![];
     let capture = Capture::packets(system.name, &packets);
     let studied = study_capture(capture, &request, &settings, &Unwatched, &mut |row| senders.extend(sender(row)));
     // Reading from memory does not fail.
@@ -276,25 +255,23 @@ pub struct Row {
 }
 
 fn columns(figure: &'static str) -> Columns<Row> {
-    columns_of_figure::<Row>(figure)
-        .column("system", "", "the system of the servers", |row| row.system)
-        .column("replaced", "", "the parameter and its value", |row| row.replaced.clone())
-        .column("senders", "senders", "servers with a needed loss", |row| row.senders)
-        .column("best_case_rtts", "RTTs", "mean of what ideal loss detection saves", |row| row.best_case_rtts)
-        .column("saved_rtts", "RTTs", "mean reduction; negative: longer", |row| row.saved_rtts)
-        .column("saved_ms", "ms", "mean reduction; negative: longer", |row| row.saved_ms)
-        .column("faster_percent", "%", "senders whose connection is shorter", |row| row.faster_percent)
-        .column("slower_percent", "%", "senders whose connection is longer", |row| row.slower_percent)
+    columns!(columns_of_figure::<Row>(figure), row;
+        system, "", "the system of the servers";
+        replaced, "", "the parameter and its value" => row.replaced.clone();
+        senders, "senders", "servers with a needed loss";
+        best_case_rtts, "RTTs", "mean of what ideal loss detection saves";
+        saved_rtts, "RTTs", "mean reduction; negative: longer";
+        saved_ms, "ms", "mean reduction; negative: longer";
+        faster_percent, "%", "senders whose connection is shorter";
+        slower_percent, "%", "senders whose connection is longer";
+    )
 }
 
 /// The values in the table of a figure.
 fn replaced(id: Id) -> Vec<Replaced> {
     let weights = || (0..=5).map(|n| 1 << n);
     match id {
-        Id::Fig4 => {
-            let k = [2, 3, 4, 6, 8].map(Replaced::K).into_iter();
-            k.chain(M.map(Replaced::M)).collect()
-        }
+        Id::Fig4 => [2, 3, 4, 6, 8].map(Replaced::K).into_iter().chain(M.map(Replaced::M)).collect(),
         Id::Fig5a => [100, 200, 400, 800, 1000].map(Replaced::MinRto).into(),
         Id::Fig5b => weights().map(Replaced::A).chain(weights().map(Replaced::B)).collect(),
         Id::Tradeoff => D.map(Replaced::D).into(),
@@ -325,7 +302,7 @@ fn panels(id: Id, impact: &Impact) -> Vec<PointPanel> {
 ///
 /// # Errors
 /// Never with these populations.
-pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet> {
     Ok(sheet_of(id, &*Impact::of(setup)?))
 }
 

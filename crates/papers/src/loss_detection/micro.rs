@@ -10,15 +10,11 @@
 //! Deviations: unless an experiment asks for time between segments, the network has no rate limit, so that a flight is sent
 //! and acknowledged at once. The client acknowledges every segment, as the study's model assumes.
 
-use crate::flow::{Bench, Log};
+use crate::prelude::*;
 use recoup_path::{DropCause, Exit};
-use recoup_recovery::{Mechanisms, Transmission, Trigger};
-use recoup_sim::{Entrance, FlowSpec, Network, Packet, Point, TimerModel};
+use recoup_sim::{Entrance, TimerModel};
 use recoup_tcp::Config;
-use recoup_tcp::flow::{Host, Workload};
-use recoup_units::{Direction, FlowId, Instant, Offset};
-use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
+use recoup_tcp::flow::Workload;
 
 /// Payload bytes of a segment.
 pub const SEGMENT: u16 = 1000;
@@ -39,7 +35,7 @@ pub struct Entering {
     pub syn: bool,
 }
 
-/// What the network does with a packet.
+/// The network's treatment of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives after half of the RTT.
@@ -104,17 +100,14 @@ impl Transfer {
 impl Transfer {
     /// Runs it. This happens to the first transmissions of these segments; everything else passes.
     pub fn run_with(&self, segments: &[u64], fate: Fate) -> Log {
-        self.run(|packet| match packet.copy == 1 && segments.contains(&packet.segment) {
-            true => fate,
-            false => Fate::Passes,
-        })
+        self.run(|packet| if packet.copy == 1 && segments.contains(&packet.segment) { fate } else { Fate::Passes })
     }
 }
 
 impl Log {
     /// The flow completion time from establishment in ms; NaN if it did not complete.
     pub fn duration_ms(&self) -> f64 {
-        self.fct_ms().unwrap_or(f64::NAN)
+        self.fct_ms().unwrap_or(NAN)
     }
 
     /// The server's transmissions of data: when, the number of the segment, and why if it is a retransmission.
@@ -143,17 +136,17 @@ impl Log {
     pub fn acks_arrived(&self) -> impl Iterator<Item = (Instant, u64)> {
         let mut sent = self.packets_at(Direction::Down, Point::Sent).filter(|seen| seen.segment.payload_len > 0);
         let first = sent.next();
-        let arrived = self.packets_at(Direction::Up, Point::Arrived).filter(|seen| seen.segment.payload_len == 0);
-        arrived.filter_map(move |seen| {
-            let first = first.filter(|first| first.at < seen.at)?;
-            Some((seen.at, u64::from(seen.segment.ack.since(first.segment.seq)) / self.mss + 1))
-        })
+        self.packets_at(Direction::Up, Point::Arrived).filter(|seen| seen.segment.payload_len == 0).filter_map(
+            move |seen| {
+                let first = first.filter(|first| first.at < seen.at)?;
+                Some((seen.at, u64::from(seen.segment.ack.since(first.segment.seq)) / self.mss + 1))
+            },
+        )
     }
 
     /// When duplicate ACKs arrived that ask for this segment, the first ACK that does so left out.
     pub fn duplicates(&self, segment: u64) -> Vec<Instant> {
-        let asks = self.acks_arrived().filter(|(_, wanted)| *wanted == segment);
-        asks.skip(1).map(|(at, _)| at).collect()
+        self.acks_arrived().filter(|(_, wanted)| *wanted == segment).skip(1).map(|(at, _)| at).collect()
     }
 }
 
@@ -254,16 +247,16 @@ impl<F: FnMut(&Entering) -> Fate> Network for Scripted<F> {
     }
 }
 
-/// What a small experiment measured, beside what the study gives.
+/// A quantity that a small experiment measured, beside the study's value.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The quantity with its unit.
     pub quantity: String,
     /// The system or case.
     pub case: String,
-    /// What the study gives, if it gives a number.
+    /// The study's number, if it gives one.
     pub study: Option<f64>,
-    /// What the engine does.
+    /// The engine's number.
     pub engine: Option<f64>,
 }
 

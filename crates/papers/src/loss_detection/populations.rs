@@ -5,17 +5,14 @@
 //! Student's t with nine degrees of freedom). The retransmissions of a connection depend on each other, connections do not.
 
 use super::captures::{CAPTURES, Capture};
-use crate::experiment::Effort;
 use crate::last::Last;
 use crate::population::Population;
 use crate::prelude::*;
 use recoup_captures::analysis::{Collector, Summary};
 use recoup_captures::merge_fields;
-use recoup_captures::study::published::System;
 use recoup_captures::study::{Cdf, Merge, Report, SenderReport, Study};
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Explanation, Identification, Retransmission, Revision, Tally, Verdict};
-use std::sync::Arc;
 
 /// Batches, for intervals.
 pub const BATCHES: usize = 10;
@@ -144,8 +141,7 @@ impl Populations {
             let profile = setup.profile(system.profile);
             sack[place] = profile.mechanisms().sack;
             for (capture, whole) in CAPTURES.iter().zip(&mut by_capture) {
-                let population = population(setup, capture, flows);
-                let parts = population.analyze(&profile, || Servers::new(&profile, system))?;
+                let parts = population(setup, capture, flows).analyze(&profile, || Servers::new(&profile, system))?;
                 for (number, mut part) in parts.into_iter().enumerate() {
                     part.summary.order();
                     let mut summary = Summary::default();
@@ -184,7 +180,7 @@ impl Populations {
     /// A quantity with its interval.
     pub fn estimate(&self, of: impl Fn(&Results) -> Option<f64>) -> Estimate {
         let values: Vec<f64> = self.batches.iter().filter_map(&of).collect();
-        Estimate { mean: of(&self.all).unwrap_or(f64::NAN), half: half_width(&values) }
+        Estimate { mean: of(&self.all).unwrap_or(NAN), half: half_width(&values) }
     }
 
     /// A quantity of each system, in the order of [`System::ALL`].
@@ -283,9 +279,10 @@ impl Servers {
                 };
                 let sent = row.at.since(connection.begun) - row.detection.unwrap_or_default();
                 let is_early = sent.as_secs_f64() < EARLY * rtt.as_secs_f64();
-                let (all, early) = match rtts > 10.0 {
-                    true => (&mut counts.long, &mut counts.long_early),
-                    false => (&mut counts.short, &mut counts.short_early),
+                let (all, early) = if rtts > 10.0 {
+                    (&mut counts.long, &mut counts.long_early)
+                } else {
+                    (&mut counts.short, &mut counts.short_early)
                 };
                 *all += 1;
                 *early += u64::from(is_early);

@@ -6,7 +6,6 @@
 
 use super::columns::sheet_of_measured;
 use super::micro::Measured;
-use crate::claims::{Claim, claim};
 use crate::prelude::*;
 
 /// The name on the command line.
@@ -85,11 +84,13 @@ fn claims() -> Vec<Claim> {
         of.sum()
     };
     let [windows, linux, solaris, freebsd] = by_system();
-    let loads = TRACES.iter().map(|trace| {
-        let load = trace.gigabytes * 8e3 / (trace.hours * 3600.0);
-        (trace, load)
-    });
-    let loads: Vec<(&Trace, f64)> = loads.collect();
+    let loads: Vec<(&Trace, f64)> = TRACES
+        .iter()
+        .map(|trace| {
+            let load = trace.gigabytes * 8e3 / (trace.hours * 3600.0);
+            (trace, load)
+        })
+        .collect();
     let rows = System::ALL.map(|system| system.retransmissions.map(|n| n as f64));
     let share = |row: &[f64; 4], of: &[usize]| -> f64 {
         100.0 * of.iter().map(|i| row[*i]).sum::<f64>() / row.iter().sum::<f64>()
@@ -99,19 +100,16 @@ fn claims() -> Vec<Claim> {
     let [by_timeout, spurious_timeouts, spurious_fast, spurious] = [&[0, 2][..], &[2], &[3], &[2, 3]].map(shares);
     vec![
         claim("loads")
-            .shows(loads.iter().map(|(trace, load)| format!("{} {load:.2}", trace.name)).collect::<Vec<_>>().join(", "))
+            .shows(loads.iter().map(|(trace, load)| format!("{} {load:.2}", trace.name)).joined(", "))
             .holds(loads.iter().all(|(trace, load)| (load / trace.load - 1.0).abs() < 0.02)),
-        claim("total")
-            .shows(format!("{:.2} million, at most {:.2}", explained(0.0), explained(1.0)))
-            .holds(explained(1.0) > 2.8),
-        claim("windows-and-linux")
-            .shows(format!(
-                "in thousands: Windows {windows:.0}, Linux {linux:.0}, Solaris {solaris:.0}, FreeBSD {freebsd:.0}"
-            ))
-            .holds(windows.min(linux) > solaris.max(freebsd)),
+        claim!("total", "{:.2} million, at most {:.2}", explained(0.0), explained(1.0)).holds(explained(1.0) > 2.8),
+        claim!(
+            "windows-and-linux",
+            "in thousands: Windows {windows:.0}, Linux {linux:.0}, Solaris {solaris:.0}, FreeBSD {freebsd:.0}"
+        )
+        .holds(windows.min(linux) > solaris.max(freebsd)),
         claim("many-spurious").shows(shown(spurious)).holds(spurious.iter().all(|share| *share >= 5.0)),
-        claim("most-spurious-by-timeout")
-            .shows(format!("by timeout {}; by FR/R {}", shown(spurious_timeouts), shown(spurious_fast)))
+        claim!("most-spurious-by-timeout", "by timeout {}; by FR/R {}", shown(spurious_timeouts), shown(spurious_fast))
             .holds(spurious_timeouts.iter().zip(spurious_fast).all(|(timeout, fast)| *timeout > fast)),
         claim("windows-and-linux-spurious")
             .shows(shown(spurious_timeouts))
@@ -122,8 +120,7 @@ fn claims() -> Vec<Claim> {
         claim("most-by-timeout")
             .shows(shown(by_timeout))
             .holds(by_timeout.iter().all(|share| (60.0..=88.0).contains(&share.round()))),
-        claim("freebsd-events")
-            .shows(format!("{} and {}", rows[3][1] + rows[3][3], rows[3][0] + rows[3][2]))
+        claim!("freebsd-events", "{} and {}", rows[3][1] + rows[3][3], rows[3][0] + rows[3][2])
             .holds(rows[3][1] + rows[3][3] == 271.0 && rows[3][0] + rows[3][2] > 2000.0),
     ]
 }
@@ -132,7 +129,7 @@ fn claims() -> Vec<Claim> {
 ///
 /// # Errors
 /// Never.
-pub fn sheet(_: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(_: &Setup) -> Result<Sheet> {
     let title = "Explained lossy connections of each trace, by system (Tables II and III)";
     let cells = System::ALL.iter().zip(by_system()).map(|(system, thousands)| Measured {
         quantity: "explained lossy connections (thousands)".into(),

@@ -20,8 +20,8 @@ use super::columns::{self, measured, sheet_of_measured};
 use super::impact::Replaced;
 use super::micro::{Fate, Measured, Transfer, ms};
 use crate::prelude::*;
-use recoup_recovery::State;
-use recoup_units::Segments;
+use Direction::{Down, Up};
+use Fate::{Late, Lost, Passes};
 
 /// The name on the command line.
 pub const ID: &str = "reactions";
@@ -85,39 +85,41 @@ fn spaced(sender: Mechanisms, segments: u64) -> Transfer {
 
 /// Segment `lost` of a transfer is lost once.
 fn lossy(sender: Mechanisms, segments: u64, lost: u64) -> Log {
-    spaced(sender, segments).run_with(&[lost], Fate::Lost)
+    spaced(sender, segments).run_with(&[lost], Lost)
 }
 
 /// The duplicate ACKs that arrive after segment 5 of 20 was lost; every second ACK may be lost.
 fn duplicates(sender: Mechanisms, loses_acks: bool) -> usize {
-    let run = spaced(sender, 20).run(|packet| match (packet.direction, packet.segment) {
-        (Direction::Down, 5) if packet.copy == 1 => Fate::Lost,
-        (Direction::Up, _) if loses_acks && packet.copy % 2 == 0 => Fate::Lost,
-        _ => Fate::Passes,
-    });
-    run.duplicates(5).len()
+    spaced(sender, 20)
+        .run(|packet| match (packet.direction, packet.segment) {
+            (Down, 5) if packet.copy == 1 => Lost,
+            (Up, _) if loses_acks && packet.copy % 2 == 0 => Lost,
+            _ => Passes,
+        })
+        .duplicates(5)
+        .len()
 }
 
 /// As [`lossy`], and no ACK arrives from then on until the segment is retransmitted.
 fn without_duplicates(sender: Mechanisms, segments: u64, lost: u64) -> Log {
     let (mut is_lost, mut is_repeated) = (false, false);
     spaced(sender, segments).run(|packet| match (packet.direction, packet.segment, packet.copy) {
-        (Direction::Down, segment, 1) if segment == lost => {
+        (Down, segment, 1) if segment == lost => {
             is_lost = true;
-            Fate::Lost
+            Lost
         }
-        (Direction::Down, segment, _) if segment == lost => {
+        (Down, segment, _) if segment == lost => {
             is_repeated = true;
-            Fate::Passes
+            Passes
         }
-        (Direction::Up, ..) if is_lost && !is_repeated => Fate::Lost,
-        _ => Fate::Passes,
+        (Up, ..) if is_lost && !is_repeated => Lost,
+        _ => Passes,
     })
 }
 
 /// Segment 5 of 40 is late, so that segments overtake it.
 fn overtaken(sender: Mechanisms, by: f64) -> Log {
-    spaced(sender, 40).run_with(&[5], Fate::Late(Duration::from_secs_f64(by / 1e3)))
+    spaced(sender, 40).run_with(&[5], Late(Duration::from_secs_f64(by / 1e3)))
 }
 
 /// All segments of the third flight and later are late until 4 s, or pass.
@@ -128,9 +130,9 @@ fn paused(sender: Mechanisms) -> Log {
             from.get_or_insert(packet.at);
         }
         let until = from.map(|from| from + Duration::from_secs(4));
-        match until.filter(|until| packet.direction == Direction::Down && packet.at < *until) {
-            Some(until) => Fate::Late(until.since(packet.at)),
-            None => Fate::Passes,
+        match until.filter(|until| packet.direction == Down && packet.at < *until) {
+            Some(until) => Late(until.since(packet.at)),
+            None => Passes,
         }
     })
 }
@@ -141,7 +143,7 @@ fn retransmissions(run: &Log) -> f64 {
 
 /// The window before the first reduction, and after it.
 fn windows(run: &Log) -> [f64; 2] {
-    let mut before = f64::NAN;
+    let mut before = NAN;
     for (_, event) in run.events(Host::Server) {
         match event {
             Event::StateChanged { to: State::Recovery, ssthresh, .. } => return [before, f64::from(ssthresh.0)],
@@ -150,7 +152,7 @@ fn windows(run: &Log) -> [f64; 2] {
             _ => {}
         }
     }
-    [before, f64::NAN]
+    [before, NAN]
 }
 
 /// From the first transmission of the first segment that was retransmitted to its retransmission, in ms, and why.
@@ -160,27 +162,27 @@ fn detection(run: &Log) -> Option<(f64, Trigger)> {
 }
 
 fn detection_ms(run: &Log) -> f64 {
-    detection(run).map_or(f64::NAN, |(time, _)| time)
+    detection(run).map_or(NAN, |(time, _)| time)
 }
 
 /// From the loss to the retransmission of the third of three lost segments, in RTTs.
 fn third_loss(mut sender: Mechanisms, sack: bool) -> f64 {
     sender.sack = sack;
-    let run = spaced(sender, 20).run_with(&[5, 8, 11], Fate::Lost);
+    let run = spaced(sender, 20).run_with(&[5, 8, 11], Lost);
     let again = run.transmissions().find(|(_, segment, again)| *segment == 11 && again.is_some());
-    let both = again.zip(run.first_sent(11));
-    both.map_or(f64::NAN, |((again, ..), first)| ms(again.since(first)) / 100.0)
+    again.zip(run.first_sent(11)).map_or(NAN, |((again, ..), first)| ms(again.since(first)) / 100.0)
 }
 
 /// New segments sent from the last ACK of new data before a timeout to the timeout.
 fn sent_while_waiting(sender: Mechanisms) -> f64 {
     let run = without_duplicates(sender, 200, 61);
-    let between = run.first_retransmission().and_then(|(at, ..)| {
-        let last = run.acks_arrived().map(|(arrived, _)| arrived).filter(|arrived| *arrived < at).max()?;
-        let is_between = |sent| sent > last && sent < at;
-        Some(run.transmissions().filter(|(sent, _, again)| again.is_none() && is_between(*sent)).count())
-    });
-    between.map_or(f64::NAN, |segments| segments as f64)
+    run.first_retransmission()
+        .and_then(|(at, ..)| {
+            let last = run.acks_arrived().map(|(arrived, _)| arrived).filter(|arrived| *arrived < at).max()?;
+            let is_between = |sent| sent > last && sent < at;
+            Some(run.transmissions().filter(|(sent, _, again)| again.is_none() && is_between(*sent)).count())
+        })
+        .map_or(NAN, |segments| segments as f64)
 }
 
 impl Reactions {
@@ -209,8 +211,7 @@ impl Reactions {
             delay_ms: each(&|sender| {
                 let run = lossy(sender, 20, 5);
                 let dth = run.duplicates(5).get(d(&sender) as usize - 1).copied();
-                let both = dth.zip(run.first_retransmission());
-                both.map_or(f64::NAN, |(dth, (at, ..))| ms(at.since(dth)) - ms(dth.since(at)))
+                dth.zip(run.first_retransmission()).map_or(NAN, |(dth, (at, ..))| ms(at.since(dth)) - ms(dth.since(at)))
             }),
             third_loss_rtts: [true, false].map(|sack| third_loss(windows_sender, sack)),
             windows: [(fast, 0), (fast, 1), (timeout, 1)].map(|(run, i)| each(&|sender| windows(&run(sender))[i])),
@@ -232,7 +233,7 @@ impl Reactions {
 /// A transfer of 200 segments in which the 60th is overtaken by ten, or not.
 fn overtaken_late(sender: Mechanisms, is_late: bool) -> Log {
     let late: &[u64] = if is_late { &[61] } else { &[] };
-    Transfer { buffer: 20, ..spaced(sender, 200) }.run_with(late, Fate::Late(Duration::from_millis(12)))
+    Transfer { buffer: 20, ..spaced(sender, 200) }.run_with(late, Late(Duration::from_millis(12)))
 }
 
 /// How each loss of a transfer is detected: the time in ms and the trigger, one transfer per lost segment.
@@ -250,8 +251,8 @@ fn fast_share(sender: Mechanisms, size: u64, dupthresh: u32) -> f64 {
 }
 
 fn mean_wait(sender: Mechanisms, size: u64, dupthresh: u32, by: Trigger) -> f64 {
-    let all = losses(sender, size, dupthresh);
-    let waits: Vec<f64> = all.iter().filter(|(_, trigger)| *trigger == by).map(|(time, _)| *time).collect();
+    let waits: Vec<f64> =
+        losses(sender, size, dupthresh).iter().filter(|(_, trigger)| *trigger == by).map(|(time, _)| *time).collect();
     waits.iter().sum::<f64>() / waits.len() as f64
 }
 
@@ -282,7 +283,7 @@ fn cells(found: &Reactions) -> Vec<Measured> {
 ///
 /// # Errors
 /// Never.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let found = Reactions::measure(setup);
     let title = "Losses detected by FR/R, by the size of the transfer and by D";
     let groups = SIZES.iter().zip(&found.by_fast);

@@ -174,17 +174,20 @@ fn cells(senders: &Senders) -> Vec<Measured> {
         ("RTO at a steady RTT of 50 ms (RTTs)", senders.steady_rtts),
         ("fast retransmits of two overtaken segments", senders.fast_when_overtaken_twice),
     ];
-    let in_study = in_study.into_iter().flat_map(|(quantity, study, engine)| {
-        of_systems(quantity, engine).zip(study).map(|(row, study)| Measured { study: Some(study), ..row })
-    });
-    in_study.chain(ours.into_iter().flat_map(|(quantity, engine)| of_systems(quantity, engine))).collect()
+    in_study
+        .into_iter()
+        .flat_map(|(quantity, study, engine)| {
+            of_systems(quantity, engine).zip(study).map(|(row, study)| Measured { study: Some(study), ..row })
+        })
+        .chain(ours.into_iter().flat_map(|(quantity, engine)| of_systems(quantity, engine)))
+        .collect()
 }
 
 /// Measures the four senders.
 ///
 /// # Errors
 /// Never.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let senders = Senders::measure(setup);
     let title = "Table I, measured, and the RTO of four senders over the same RTTs (300 to 600 ms)";
     let chart = LineChart::new(title, "RTT sample", "RTO (ms)", System::ALL.map(|system| system.name))

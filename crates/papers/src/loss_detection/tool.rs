@@ -12,18 +12,15 @@ use super::captures::CAPTURES;
 use super::claims::by_system;
 use super::columns::{measured, sheet_of_measured};
 use super::watch::{Repeated, Watch};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 use crate::population::Population;
 use crate::prelude::*;
 use recoup_captures::merge_fields;
-use recoup_captures::study::published::System;
 use recoup_captures::study::{Detector, Merge};
 use recoup_trace::analyze::{Kept, Settings, follow};
 use recoup_trace::finding::{Identification, Retransmission, Verdict};
 use recoup_trace::read::CapturedPacket;
 
 use recoup_wire::Endpoints;
-use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// The name on the command line.
@@ -135,10 +132,8 @@ fn study(setup: &Setup, system: &System) -> Result<Found> {
         let flows = first..first + TOGETHER;
         let mut truth = truth(&population, &profile, flows.clone())?;
         let captures = population.capture_both_ends(&profile, flows)?;
-        let mut packets = match setup.is_mutated("captured-at-clients") {
-            true => captures.at_clients,
-            false => captures.at_servers,
-        };
+        let mut packets =
+            if setup.is_mutated("captured-at-clients") { captures.at_clients } else { captures.at_servers };
         packets.iter_mut().for_each(give_own_server);
         let settings = Settings { threads: 0, ..Settings::default() };
         let mut found = Found { sent: truth.len() as u64, ..Found::default() };
@@ -167,7 +162,7 @@ fn study(setup: &Setup, system: &System) -> Result<Found> {
                 }
             }
         }
-        Ok::<_, SettingsError>(found)
+        Ok::<_, ExperimentError>(found)
     })?;
     let mut all = Found::default();
     parts.iter().for_each(|part| all.merge(part));
@@ -201,15 +196,11 @@ fn claims(found: &[Found; 4]) -> Vec<Claim> {
     let systems = shares(found, |one| [one.rightly_identified, one.identified]);
     let identified = shares(found, |one| [one.identified, one.servers]);
     vec![
-        claim("finds-all")
-            .shows(format!("{missing} missing, {invented} others; {}", shown(&all)))
+        claim!("finds-all", "{missing} missing, {invented} others; {}", shown(&all))
             .holds(missing == 0 && invented == 0),
         claim("classifies").shows(shown(&classes)).needs(all_above(&classes, 95.0)),
-        claim("judges")
-            .shows(format!("{}; judged at all: {}", shown(&verdicts), shown(&judged)))
-            .needs(all_above(&verdicts, 95.0)),
-        claim("identifies-systems")
-            .shows(format!("{}; identified at all: {}", shown(&systems), shown(&identified)))
+        claim!("judges", "{}; judged at all: {}", shown(&verdicts), shown(&judged)).needs(all_above(&verdicts, 95.0)),
+        claim!("identifies-systems", "{}; identified at all: {}", shown(&systems), shown(&identified))
             .needs(all_above(&systems, 99.9)),
     ]
 }
@@ -218,7 +209,7 @@ fn claims(found: &[Found; 4]) -> Vec<Claim> {
 ///
 /// # Errors
 /// Never with these populations.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let mut found = [Found::default(); 4];
     for (system, found) in System::ALL.iter().zip(&mut found) {
         *found = study(setup, system)?;

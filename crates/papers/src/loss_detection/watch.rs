@@ -4,9 +4,6 @@
 //! A retransmission is spurious if an earlier transmission of its first byte arrives, sooner or later.
 
 use crate::prelude::*;
-use recoup_recovery::State;
-use recoup_wire::Flags;
-use std::collections::HashMap;
 
 /// A retransmission of data by the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,7 +111,7 @@ impl Watch {
             return vec![];
         }
         let mut first: HashMap<u32, (Instant, bool, u32)> = HashMap::new();
-        let mut all = Vec::new();
+        let mut all = vec![];
         for ((ordinal, seq, at, payload), (trigger, rtt)) in self.sent.iter().zip(&self.reasons) {
             let arrives = self.arrived.contains_key(ordinal);
             let Some(trigger) = trigger else {

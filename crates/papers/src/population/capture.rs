@@ -2,10 +2,10 @@
 
 use super::Population;
 use crate::prelude::*;
+use Direction::{Down, Up};
 use recoup_trace::read::CapturedPacket;
 use recoup_wire::Endpoints;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::ops::Range;
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
@@ -16,11 +16,7 @@ const NEXT_FLOW: Duration = Duration::from_millis(100);
 const EPOCH: Duration = Duration::from_secs(946_684_800);
 
 /// Simulates these flows, and returns the packets that pass their servers, and their clients.
-pub(super) fn capture_both_ends(
-    population: &Population,
-    sender: &Profile,
-    flows: Range<u64>,
-) -> Result<EndCaptures, SettingsError> {
+pub fn capture_both_ends(population: &Population, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures> {
     let mut captures = EndCaptures::default();
     for number in flows {
         let record = population.bench(number, |flow| flow.spec(sender))?.observe(number, &mut captures);
@@ -51,8 +47,8 @@ impl Observer for EndCaptures {
 
     fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
         let (host, packets) = match (direction, point) {
-            (Direction::Up, Point::Arrived) | (Direction::Down, Point::Sent) => (Host::Server, &mut self.at_servers),
-            (Direction::Up, Point::Sent) | (Direction::Down, Point::Arrived) => (Host::Client, &mut self.at_clients),
+            (Up, Point::Arrived) | (Down, Point::Sent) => (Host::Server, &mut self.at_servers),
+            (Up, Point::Sent) | (Down, Point::Arrived) => (Host::Client, &mut self.at_clients),
             _ => return,
         };
         packets.push(captured(now, direction, host, packet));
@@ -81,14 +77,14 @@ fn captured(now: Instant, direction: Direction, host: Host, packet: &Packet) -> 
 }
 
 /// The address of a flow's client: its own in 10.0.0.0/8. Addresses repeat after 2^24 flows.
-pub(super) fn client(flow: u64) -> Ipv4Addr {
+pub fn client(flow: u64) -> Ipv4Addr {
     Ipv4Addr::from(10 << 24 | flow as u32 & 0xff_ffff)
 }
 
 fn endpoints(flow: FlowId, direction: Direction) -> Endpoints {
     let up = Endpoints { src: SocketAddr::from((client(flow.0), 40_000)), dst: SocketAddr::from((SERVER, 80)) };
     match direction {
-        Direction::Up => up,
-        Direction::Down => up.reverse(),
+        Up => up,
+        Down => up.reverse(),
     }
 }

@@ -4,7 +4,7 @@ use recoup_path::draws;
 
 /// The quantity that a draw decides.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Purpose {
+pub enum Purpose {
     Rtt,
     Rate,
     Queue,
@@ -26,7 +26,7 @@ pub(super) enum Purpose {
 
 /// The draws of one flow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draws(draws::Draws);
+pub struct Draws(draws::Draws);
 
 impl Draws {
     pub const fn new(seed: u64, flow: u64) -> Self {

@@ -3,9 +3,8 @@
 use super::Population;
 use super::draw::{Draws, Purpose};
 use crate::prelude::*;
-use recoup_path::draws::LogNormal;
 use recoup_path::{GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue};
-use recoup_sim::{FlowSpec, TimerModel};
+use recoup_sim::TimerModel;
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::BitRate;
@@ -132,7 +131,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub(super) fn draw(population: &Population, number: u64) -> Self {
+    pub fn draw(population: &Population, number: u64) -> Self {
         let draws = Draws::new(population.seed, number);
         let receivers = &population.receivers;
         Self {
@@ -140,9 +139,10 @@ impl Flow {
             workload: workload(&population.traffic, &draws),
             sack: offers_sack(population, number),
             timestamps: draws.happens(receivers.timestamps, Purpose::Timestamps),
-            acks: match draws.happens(receivers.delayed_acks, Purpose::DelayedAcks) {
-                true => AckPolicy::Delayed(Duration::from_millis(200)),
-                false => AckPolicy::Quick,
+            acks: if draws.happens(receivers.delayed_acks, Purpose::DelayedAcks) {
+                AckPolicy::Delayed(Duration::from_millis(200))
+            } else {
+                AckPolicy::Quick
             },
             receive_buffer: receivers.buffer,
         }
@@ -173,7 +173,7 @@ impl Flow {
 }
 
 /// Whether the client of a flow offers SACK.
-pub(super) fn offers_sack(population: &Population, number: u64) -> bool {
+pub fn offers_sack(population: &Population, number: u64) -> bool {
     Draws::new(population.seed, number).happens(population.receivers.sack, Purpose::Sack)
 }
 
@@ -181,8 +181,7 @@ fn path(networks: &Networks, draws: &Draws) -> PathSpec {
     let rtt = draws.lognormal(&networks.rtt, Purpose::Rtt, 0);
     let loss = draws.lognormal(&networks.loss, Purpose::Loss, 0);
     let propagation = || HopSpec::Delay(millis(rtt / 2.0));
-    let bursts = draws.happens(networks.bursty, Purpose::Bursts);
-    let burst = bursts.then_some(networks.burst);
+    let burst = draws.happens(networks.bursty, Purpose::Bursts).then_some(networks.burst);
     let mut down = vec![losses(loss, burst), bottleneck(networks, draws), propagation()];
     if draws.happens(networks.reordering, Purpose::Reordering) {
         let extra = draws.lognormal(&networks.reordering_delay, Purpose::ReorderingDelay, 0);
@@ -192,7 +191,7 @@ fn path(networks: &Networks, draws: &Draws) -> PathSpec {
 }
 
 /// A hop that loses this share of the packets: independently, or in bursts of this mean length.
-pub(crate) fn losses(share: f64, burst: Option<f64>) -> HopSpec {
+pub fn losses(share: f64, burst: Option<f64>) -> HopSpec {
     let kind = match burst {
         None => LossKind::Bernoulli(probability(share)),
         // The share of time in the bad state is to_bad / (to_bad + to_good).
@@ -209,10 +208,7 @@ fn bottleneck(networks: &Networks, draws: &Draws) -> HopSpec {
     let rate = draws.lognormal(&networks.rate, Purpose::Rate, 0);
     let full = draws.lognormal(&networks.queue, Purpose::Queue, 0);
     let pauses = draws.happens(networks.pausing, Purpose::Pauses);
-    let rate = match pauses {
-        true => rate.min(networks.pausing_rate),
-        false => rate,
-    };
+    let rate = if pauses { rate.min(networks.pausing_rate) } else { rate };
     // One Mbit/s sends 125 bytes per ms.
     let packets = (full * rate * 125.0 / PACKET).max(8.0);
     let queue = Queue::Packets(packets as u32);
@@ -228,7 +224,7 @@ fn bottleneck(networks: &Networks, draws: &Draws) -> HopSpec {
 /// When a link of `rate` Mbit/s that pauses delivers packets.
 fn link(networks: &Networks, rate: f64, draws: &Draws) -> Option<LinkTrace> {
     let interval = PACKET / (rate * 125.0);
-    let mut opportunities = Vec::new();
+    let mut opportunities = vec![];
     let mut now = 0.0;
     for n in 0.. {
         let pause = now + draws.exponential(networks.pause_interval, Purpose::PauseBegin, n);
@@ -256,7 +252,7 @@ fn workload(traffic: &Traffic, draws: &Draws) -> Workload {
 }
 
 /// A request and its response.
-pub(crate) struct Exchange {
+pub struct Exchange {
     /// The time from the response before to the request, in ms.
     pub think_ms: f64,
     /// The bytes of the request.
@@ -269,8 +265,8 @@ pub(crate) struct Exchange {
 
 /// Exchanges number 0 to the last. Each request but the first waits for the response before it and for the client's
 /// think time; the server answers at once.
-pub(crate) fn exchanges(exchange: impl Fn(u64) -> Exchange) -> Workload {
-    let (mut requests, mut responses) = (Vec::new(), Vec::new());
+pub fn exchanges(exchange: impl Fn(u64) -> Exchange) -> Workload {
+    let (mut requests, mut responses) = (vec![], vec![]);
     let (mut asked, mut answered) = (0, 0);
     for n in 0.. {
         let Exchange { think_ms, request, response, is_last } = exchange(n);
@@ -287,14 +283,14 @@ pub(crate) fn exchanges(exchange: impl Fn(u64) -> Exchange) -> Workload {
 }
 
 /// A write this long after so many bytes have arrived.
-pub(crate) fn write(received: u64, after: Duration, bytes: u64) -> Write {
+pub fn write(received: u64, after: Duration, bytes: u64) -> Write {
     Write { when: When { received, after, ..When::default() }, bytes }
 }
 
-pub(crate) fn millis(ms: f64) -> Duration {
+pub fn millis(ms: f64) -> Duration {
     Duration::from_nanos((ms * 1e6) as u64)
 }
 
-pub(crate) fn probability(p: f64) -> Probability {
+pub fn probability(p: f64) -> Probability {
     Probability::new(p.clamp(0.0, 1.0)).unwrap_or_default()
 }

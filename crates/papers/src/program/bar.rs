@@ -35,11 +35,11 @@ fn millis(seconds: u32) -> u64 {
 
 impl ExperimentBar {
     pub fn new(request: &Request, effort: Effort, says_times: bool) -> Self {
-        let budgets = request.planned.iter();
-        let sum = budgets.map(|one| millis(one.experiment.budget.of(effort)));
-        let whole = match request.simulate {
-            true => ProgressBar::with_draw_target(Some(sum.sum()), console::progress_target()),
-            false => ProgressBar::hidden(),
+        let sum = request.planned.iter().map(|one| millis(one.experiment.budget.of(effort)));
+        let whole = if request.simulate {
+            ProgressBar::with_draw_target(Some(sum.sum()), console::progress_target())
+        } else {
+            ProgressBar::hidden()
         };
         if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {percent} % {msg}, {elapsed}") {
             whole.set_style(style.progress_chars("=> "));
@@ -100,9 +100,12 @@ impl Progress for ExperimentBar {
             };
             let took = took.as_secs_f64();
             let line = format!("{}: {took:.1} s of {budget} s", experiment.title());
-            state.whole.suspend(|| match took > f64::from(budget) {
-                true => console::note(format_args!("{line}, more than its budget")),
-                false => console::status(format_args!("{line}")),
+            state.whole.suspend(|| {
+                if took > f64::from(budget) {
+                    console::note(format_args!("{line}, more than its budget"))
+                } else {
+                    console::status(format_args!("{line}"))
+                }
             });
         });
     }

@@ -21,8 +21,7 @@ pub struct ResultFolder {
 impl ResultFolder {
     /// Creates the folder, and checks that files can be written there, before any work is done.
     pub fn create(dir: &Path) -> Result<Self, Failure> {
-        let new = dir.ancestors().take_while(|folder| !folder.exists());
-        let created = new.map(Path::to_path_buf).collect();
+        let created = dir.ancestors().take_while(|folder| !folder.exists()).map(Path::to_path_buf).collect();
         create_folder(dir)?;
         let folder = Self { created };
         // An output file that is dropped leaves nothing.
@@ -47,10 +46,8 @@ pub fn deliver(finished: &Finished, output: &Output<'_>) -> Result<(), Failure> 
     if finished.runs.is_empty() {
         return Ok(());
     }
-    let text = match output.is_whole {
-        true => ledger_text(finished, output),
-        false => figures_text(&finished.runs, output.format)?,
-    };
+    let text =
+        if output.is_whole { ledger_text(finished, output) } else { figures_text(&finished.runs, output.format)? };
     if let Some(dir) = output.out {
         write_files(dir, finished, output)?;
     }
@@ -102,12 +99,11 @@ pub fn note_missing(missing: &[&'static Experiment]) {
 fn write_files(dir: &Path, finished: &Finished, output: &Output<'_>) -> Result<(), Failure> {
     let failed = |path: &Path, e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
     let drawn = |e: recoup_draw::render::RenderError| Failure::Wrong(e.to_string());
-    let mut files = Vec::new();
+    let mut files = vec![];
     let mut add = |name: String, content: &[u8]| -> Result<(), Failure> {
         let path = dir.join(name);
         let mut file = OutputFile::create(&path)?;
-        let written = file.write_all(content);
-        written.map_err(|e| failed(&path, e))?;
+        file.write_all(content).map_err(|e| failed(&path, e))?;
         files.push(file);
         Ok(())
     };
@@ -116,8 +112,7 @@ fn write_files(dir: &Path, finished: &Finished, output: &Output<'_>) -> Result<(
         let json = Sheet::to_json(std::slice::from_ref(sheet));
         add(format!("{name}.json"), json.as_bytes())?;
         add(format!("{name}.csv"), sheet.csv.as_bytes())?;
-        let further = sheet.further.iter();
-        let further = further.map(|(more, picture)| (format!("{name}-{more}"), picture));
+        let further = sheet.further.iter().map(|(more, picture)| (format!("{name}-{more}"), picture));
         for (name, picture) in once((name.clone(), &sheet.picture)).chain(further) {
             add(format!("{name}.svg"), picture.to_svg().as_bytes())?;
             add(format!("{name}.pdf"), &picture.to_pdf().map_err(drawn)?)?;
@@ -154,8 +149,13 @@ fn file_name(panel: &str) -> String {
 pub fn check_claims(runs: &[Run]) -> Result<(), Failure> {
     let of = |run: &Run| {
         let title = run.experiment.title();
-        let changed = run.sheet.claims.iter().filter(|claim| claim.changed());
-        let changed: Vec<String> = changed.map(|claim| format!("{title} {}", claim.id)).collect();
+        let changed: Vec<String> = run
+            .sheet
+            .claims
+            .iter()
+            .filter(|claim| claim.changed())
+            .map(|claim| format!("{title} {}", claim.id))
+            .collect();
         changed
     };
     let changed: Vec<String> = runs.iter().flat_map(of).collect();

@@ -34,17 +34,18 @@ fn chosen(paper: &str, figures: &[String]) -> Result<Vec<&'static Experiment>, F
         let hint = did_you_mean(word, known.iter().copied());
         Failure::Wrong(format!("{what} {word}: expected {}{hint}", known.join(", ")))
     };
-    let papers = crate::PAPERS.iter().map(|paper| paper.name);
-    let papers: Vec<&str> = papers.chain(["all"]).collect();
+    let papers: Vec<&str> = crate::PAPERS.iter().map(|paper| paper.name).chain(["all"]).collect();
     if !papers.contains(&paper) {
         return Err(unknown("paper", paper, &papers));
     }
     let of = || experiment::all().filter(|one| paper == "all" || one.paper == paper);
-    let named = figures.iter().map(|name| {
-        let names = || of().map(|one| one.name).collect::<Vec<_>>();
-        of().find(|one| one.name == name).ok_or_else(|| unknown("figure", name, &names()))
-    });
-    let named = named.collect::<Result<Vec<_>, _>>()?;
+    let named = figures
+        .iter()
+        .map(|name| {
+            let names = || of().map(|one| one.name).collect::<Vec<_>>();
+            of().find(|one| one.name == name).ok_or_else(|| unknown("figure", name, &names()))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
     match paper {
         "all" if named.is_empty() => Ok(of().collect()),
         paper => Ok(named_or_all(&named, paper)),

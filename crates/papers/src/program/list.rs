@@ -10,8 +10,7 @@ use recoup_table::plain_table;
 /// How many claims of an experiment have each verdict in the committed ledger.
 fn claims(experiment: &Experiment) -> String {
     let ledger = Ledger::committed(experiment.paper, Effort::Full);
-    let claims = ledger.iter().flat_map(|ledger| &ledger.claims);
-    let own = claims.filter(|claim| claim.experiment == experiment.name);
+    let own = ledger.iter().flat_map(|ledger| &ledger.claims).filter(|claim| claim.experiment == experiment.name);
     match Count::of(own.map(|claim| claim.verdict)) {
         count if count == Count::default() => "none".into(),
         count => count.to_string(),

@@ -34,10 +34,7 @@ pub struct Args {
 
 fn papers() -> impl TypedValueParser<Value = &'static str> {
     let names = || PAPERS.iter().map(|paper| paper.name);
-    let named = move |name: String| {
-        let found = names().find(|one| *one == name);
-        found.ok_or("expected one of the possible values")
-    };
+    let named = move |name: String| names().find(|one| *one == name).ok_or("expected one of the possible values");
     PossibleValuesParser::new(names()).try_map(named)
 }
 
@@ -48,12 +45,9 @@ pub fn break_one(planned: Vec<Planned>, name: &str) -> Result<Vec<Planned>, Fail
     })?;
     let experiment = one.experiment;
     let Some(mutation) = experiment.mutation(name) else {
-        let known = experiment.mutations.iter().map(|mutation| mutation.name.as_str());
-        let known: Vec<&str> = known.collect();
-        let known = match known.is_empty() {
-            true => "it has none".into(),
-            false => format!("expected one of {}", known.join(", ")),
-        };
+        let known: Vec<&str> = experiment.mutations.iter().map(|mutation| mutation.name.as_str()).collect();
+        let known =
+            if known.is_empty() { "it has none".into() } else { format!("expected one of {}", known.join(", ")) };
         return Err(Failure::Wrong(format!("--mutate {name}: no mutation of {}: {known}", experiment.title())));
     };
     let setup = one.setup.mutated(mutation).map_err(PaperError::from)?;
@@ -74,9 +68,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let is_interrupted = interrupt::stop_deferring();
     let finished = outcome?;
     let mutations = request.planned.iter().map(|one| one.setup.mutation);
-    let reports = finished.runs.iter().zip(mutations);
-    let reports = reports.filter_map(|(run, mutation)| Some(MutationReport::new(run, mutation?)));
-    let reports: Vec<MutationReport> = reports.collect();
+    let reports: Vec<MutationReport> = finished
+        .runs
+        .iter()
+        .zip(mutations)
+        .filter_map(|(run, mutation)| Some(MutationReport::new(run, mutation?)))
+        .collect();
     print(&to_text(&reports))?;
     if is_interrupted {
         super::deliver::note_missing(&finished.missing);
@@ -126,8 +123,12 @@ fn to_text(reports: &[MutationReport]) -> String {
 fn check(reports: &[MutationReport]) -> Result<(), Failure> {
     let of = |report: &MutationReport| {
         let title = report.experiment.title();
-        let differing = report.kept.iter().chain(&report.new);
-        let differing: Vec<String> = differing.map(|id| format!("{title} {id} ({})", report.mutation.name)).collect();
+        let differing: Vec<String> = report
+            .kept
+            .iter()
+            .chain(&report.new)
+            .map(|id| format!("{title} {id} ({})", report.mutation.name))
+            .collect();
         differing
     };
     let differing: Vec<String> = reports.iter().flat_map(of).collect();

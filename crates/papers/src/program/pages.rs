@@ -25,7 +25,7 @@ impl PageArgs {
     /// # Errors
     /// A file that cannot be read, or that is no page.
     pub fn read(&self) -> Result<Pages, Failure> {
-        let mut own = Vec::new();
+        let mut own = vec![];
         for file in &self.sites {
             own.push(read_site(file)?);
         }

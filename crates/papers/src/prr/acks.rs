@@ -7,7 +7,6 @@
 
 use super::finding::{Finding, list, sheet as finding_sheet};
 use super::trace::{Step, Trace, flow};
-use crate::claims::{Claim, claim};
 use crate::prelude::*;
 
 /// The name on the command line.
@@ -62,12 +61,11 @@ impl Cell {
 }
 
 /// Runs a flow that loses its first segments, and all ACKs but one of `per_ack`. The first pure ACK is the handshake's.
-fn run(setup: &Setup, profile: &str, lost: u32, per_ack: u32) -> Result<Trace, ExperimentError> {
+fn run(setup: &Setup, profile: &str, lost: u32, per_ack: u32) -> Result<Trace> {
     let acks = (2..=2 * FLIGHT).filter(|ack| (ack - 1) % per_ack != 0);
     let acks: Vec<String> = acks.map(|ack| format!(",up:ack:{ack}")).collect();
     let drop = format!("data:1-{lost}{}", acks.concat());
-    let own =
-        [("drop", drop.as_str()), ("writes", "1MB@0"), ("ack", "quick"), ("initial_window", "100"), ("rate", "12Mbit")];
+    let own = format!("drop={drop} writes=1MB@0 ack=quick initial_window=100 rate=12Mbit");
     flow(setup, profile, &own)
 }
 
@@ -82,8 +80,8 @@ struct Heavy {
 }
 
 /// PRR's recoveries after very heavy losses; those that a timeout ends are left out.
-fn heavy(setup: &Setup) -> Result<Vec<Heavy>, ExperimentError> {
-    let mut ends = Vec::new();
+fn heavy(setup: &Setup) -> Result<Vec<Heavy>> {
+    let mut ends = vec![];
     for per_ack in PER_ACK {
         let trace = run(setup, SCHEMES[0].1[0], HEAVY, per_ack)?;
         let Some((steps, Some(end))) = trace.recovery() else {
@@ -101,12 +99,12 @@ fn heavy(setup: &Setup) -> Result<Vec<Heavy>, ExperimentError> {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    let mut cells = Vec::new();
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
+    let mut cells = vec![];
     for (scheme, profiles) in SCHEMES {
         for (profile, ratio) in profiles.into_iter().zip([0.5, 0.7]) {
             let traces = PER_ACK.map(|per_ack| run(setup, profile, LOST, per_ack));
-            cells.push(Cell { scheme, profile, ratio, traces: traces.into_iter().collect::<Result<_, _>>()? });
+            cells.push(Cell { scheme, profile, ratio, traces: traces.into_iter().collect::<Result<_>>()? });
         }
     }
     let heavy = heavy(setup)?;
@@ -143,8 +141,7 @@ fn findings(cell: &Cell) -> Vec<Finding> {
 
 fn claims(cells: &[Cell], heavy: &[Heavy]) -> Vec<Claim> {
     let get = |scheme: &str, ratio: f64| {
-        let found = cells.iter().find(|cell| cell.scheme == scheme && cell.ratio == ratio);
-        found.expect("a cell of the grid")
+        cells.iter().find(|cell| cell.scheme == scheme && cell.ratio == ratio).expect("a cell of the grid")
     };
     vec![
         seven_for_ten(get("PRR", 0.7)),
@@ -179,22 +176,19 @@ fn progress(trace: &Trace) -> Vec<Progress> {
 
 /// All ACKs of a rate control on which the proportional part applied.
 fn proportional(cell: &Cell) -> impl Iterator<Item = Progress> {
-    let all = cell.traces.iter().flat_map(progress);
-    all.filter(|one| one.proportional)
+    cell.traces.iter().flat_map(progress).filter(|one| one.proportional)
 }
 
 fn seven_for_ten(cell: &Cell) -> Claim {
     let tens: Vec<Progress> = proportional(cell).filter(|one| one.delivered % 10 == 0).collect();
-    let exact = tens.iter().filter(|one| one.sent == one.delivered / 10 * 7);
-    let exact = exact.count();
-    claim("cubic-seven-for-ten").shows(format!("{exact} of {}", tens.len())).holds(exact == tens.len() && exact >= 9)
+    let exact = tens.iter().filter(|one| one.sent == one.delivered / 10 * 7).count();
+    claim!("cubic-seven-for-ten", "{exact} of {}", tens.len()).holds(exact == tens.len() && exact >= 9)
 }
 
 fn reaches_ssthresh(cells: [&Cell; 2]) -> Claim {
     let ends = cells.map(|cell| {
         let all = progress(&cell.traces[0]);
-        let middle = all.iter().position(|one| 2 * one.delivered >= FLIGHT);
-        let half = middle.map_or(0, |i| all[i].sent);
+        let half = all.iter().position(|one| 2 * one.delivered >= FLIGHT).map_or(0, |i| all[i].sent);
         (half, all.into_iter().next_back())
     });
     let reached = ends.iter().all(|(half, end)| {
@@ -226,15 +220,15 @@ fn precise_with_stretch_acks(cells: [&Cell; 2]) -> Claim {
         (off.count(), proportional(cell).count())
     });
     let [(a, all_a), (b, all_b)] = off;
-    claim("prr-precise-with-stretch-acks")
-        .shows(format!(
-            "{} of {} ACKs; sent in all: {} (Reno), {} (CUBIC)",
-            all_a + all_b - a - b,
-            all_a + all_b,
-            list(cells[0].sent()),
-            list(cells[1].sent())
-        ))
-        .holds(a + b == 0 && all_a > 0 && all_b > 0)
+    claim!(
+        "prr-precise-with-stretch-acks",
+        "{} of {} ACKs; sent in all: {} (Reno), {} (CUBIC)",
+        all_a + all_b - a - b,
+        all_a + all_b,
+        list(cells[0].sent()),
+        list(cells[1].sent())
+    )
+    .holds(a + b == 0 && all_a > 0 && all_b > 0)
 }
 
 fn later_acks_deliver_more(cell: &Cell) -> Claim {
@@ -254,17 +248,14 @@ fn less_than_half(cell: &Cell) -> Claim {
     let half = FLIGHT / 2;
     let alone = sent.first().copied().unwrap_or(0);
     let falls = sent.windows(2).all(|pair| pair[1] < pair[0]);
-    claim("linux-lost-acks")
-        .shows(format!("{} segments sent", list(&sent)))
+    claim!("linux-lost-acks", "{} segments sent", list(&sent))
         .holds((45..=55).contains(&alone) && falls && sent.iter().skip(1).all(|sent| *sent < half))
 }
 
 fn very_heavy_losses(heavy: &[Heavy]) -> Claim {
     let short = heavy.iter().filter(|one| one.pipe < one.ssthresh);
     let shown = heavy.iter().map(|one| format!("{} of {} with {}", one.pipe, one.ssthresh, one.per_ack));
-    claim("very-heavy-losses")
-        .shows(format!("pipe {} segments per ACK", shown.collect::<Vec<_>>().join(", ")))
-        .holds(short.count() > 0)
+    claim!("very-heavy-losses", "pipe {} segments per ACK", shown.joined(", ")).holds(short.count() > 0)
 }
 
 fn chart(cells: &[Cell]) -> LineChart {

@@ -6,7 +6,6 @@ use super::Id;
 use super::cell::{Acks, Scheme, run_cell};
 use super::finding::list;
 use super::trace::Step;
-use crate::claims::{Claim, claim};
 use crate::prelude::*;
 use std::fmt::Write as _;
 
@@ -51,12 +50,11 @@ impl Release {
 }
 
 /// Runs figure 4 with the second write at every millisecond of recovery, with an ACK per segment.
-fn releases(setup: &Setup, scheme: Scheme) -> Result<Vec<Release>, ExperimentError> {
-    let mut releases = Vec::new();
+fn releases(setup: &Setup, scheme: Scheme) -> Result<Vec<Release>> {
+    let mut releases = vec![];
     for at in WRITES {
-        let writes = format!("20kB@0,10kB@{at}ms");
-        let own = [("drop", Id::Fig4.drop()), ("writes", &writes)];
-        let (cell, _) = run_cell(setup, scheme, Acks::Quick, &own)?;
+        let (cell, _) =
+            run_cell(setup, scheme, Acks::Quick, &format!("drop={} writes=20kB@0,10kB@{at}ms", Id::Fig4.drop()))?;
         let Some(write) = cell.recovery(false).next() else {
             continue;
         };
@@ -78,12 +76,10 @@ fn releases(setup: &Setup, scheme: Scheme) -> Result<Vec<Release>, ExperimentErr
 }
 
 /// The burst on a write at every millisecond, if nothing is lost.
-fn without_loss(setup: &Setup) -> Result<Vec<(u32, u32)>, ExperimentError> {
-    let mut bursts = Vec::new();
+fn without_loss(setup: &Setup) -> Result<Vec<(u32, u32)>> {
+    let mut bursts = vec![];
     for at in WRITES {
-        let writes = format!("20kB@0,10kB@{at}ms");
-        let own = [("drop", "none"), ("writes", &writes)];
-        let (cell, _) = run_cell(setup, Scheme::Prr, Acks::Quick, &own)?;
+        let (cell, _) = run_cell(setup, Scheme::Prr, Acks::Quick, &format!("drop=none writes=20kB@0,10kB@{at}ms"))?;
         let mut steps = cell.steps.iter();
         let write = steps.find(|step| !step.on_ack && step.at_ms > 0.0 && step.sent() > 0);
         bursts.extend(write.map(|write| (at, write.sent())));
@@ -92,7 +88,7 @@ fn without_loss(setup: &Setup) -> Result<Vec<(u32, u32)>, ExperimentError> {
 }
 
 /// Checks the claims that figure 4 decides.
-pub fn claims(setup: &Setup) -> Result<Vec<Claim>, ExperimentError> {
+pub fn claims(setup: &Setup) -> Result<Vec<Claim>> {
     let prr = releases(setup, Scheme::Prr)?;
     let rfc = releases(setup, Scheme::Rfc3517)?;
     let linux = releases(setup, Scheme::Linux)?;
@@ -134,15 +130,14 @@ fn banks(releases: &[Release]) -> Claim {
     let exact = all.clone().filter(|one| one.sent == one.banked()).count();
     let most = all.clone().map(|one| one.sent).max().unwrap_or(0);
     let all = all.count();
-    claim("banks-at-any-time").shows(format!("{exact} of {all}; up to {most} segments")).holds(exact == all && most > 1)
+    claim!("banks-at-any-time", "{exact} of {all}; up to {most} segments").holds(exact == all && most > 1)
 }
 
 fn at_most_three(releases: &[Release]) -> Claim {
     let all = proportional(releases);
     let beyond = all.clone().filter(|one| !one.keeps_to_ratio()).count();
     let most = all.clone().map(|one| one.sent).max().unwrap_or(0);
-    claim("bank-at-most-three")
-        .shows(format!("at most {most}; {beyond} of {} exceed the bound", all.count()))
+    claim!("bank-at-most-three", "at most {most}; {beyond} of {} exceed the bound", all.count())
         .holds(beyond == 0 && most == 3)
         .note(by_time(releases))
 }
@@ -151,40 +146,36 @@ fn then_spread(releases: &[Release]) -> Claim {
     let all = proportional(releases).filter(|one| one.sent > 0);
     let burst = all.clone().filter(|one| one.later.is_empty() || one.later.iter().any(|sent| *sent > 1));
     let example = all.clone().max_by_key(|one| one.sent);
-    claim("then-spread")
-        .shows(format!(
-            "{} of {}; after the largest burst {}",
-            all.clone().count() - burst.clone().count(),
-            all.clone().count(),
-            example.map_or(String::new(), |one| list(&one.later))
-        ))
-        .holds(burst.count() == 0 && all.count() > 0)
+    claim!(
+        "then-spread",
+        "{} of {}; after the largest burst {}",
+        all.clone().count() - burst.clone().count(),
+        all.clone().count(),
+        example.map_or(String::new(), |one| list(&one.later))
+    )
+    .holds(burst.count() == 0 && all.count() > 0)
 }
 
 fn rfc_gap(releases: &[Release]) -> Claim {
     let bursts = releases.iter().filter(|one| one.sent > 0);
     let most = bursts.clone().map(|one| one.sent).max().unwrap_or(0);
-    claim("rfc3517-banks-gap")
-        .shows(format!("up to {most} segments, some in {} of {} writes", bursts.count(), releases.len()))
+    claim!("rfc3517-banks-gap", "up to {most} segments, some in {} of {} writes", bursts.count(), releases.len())
         .holds(most > 1)
 }
 
 fn linux_banks_nothing(releases: &[Release]) -> Claim {
     let most = releases.iter().map(|one| one.sent).max().unwrap_or(0);
-    claim("linux-banks-nothing")
-        .shows(format!("at most {most} on {} writes", releases.len()))
+    claim!("linux-banks-nothing", "at most {most} on {} writes", releases.len())
         .holds(most <= 1 && !releases.is_empty())
 }
 
 fn outside_recovery(releases: &[Release], without_loss: &[(u32, u32)]) -> Claim {
     let pairs = releases.iter().filter_map(|inside| {
-        let outside = without_loss.iter().find(|(at, _)| *at == inside.at);
-        outside.map(|(_, sent)| (inside.sent, *sent))
+        without_loss.iter().find(|(at, _)| *at == inside.at).map(|(_, sent)| (inside.sent, *sent))
     });
     let larger = pairs.clone().filter(|(inside, outside)| inside > outside);
     let most = pairs.clone().map(|(_, outside)| outside).max().unwrap_or(0);
     let (larger, all) = (larger.count(), pairs.count());
-    claim("same-burst-outside-recovery")
-        .shows(format!("fewer in {larger} of {all} writes; up to {most} segments"))
+    claim!("same-burst-outside-recovery", "fewer in {larger} of {all} writes; up to {most} segments")
         .holds(larger == 0 && all > 0)
 }

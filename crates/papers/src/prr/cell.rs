@@ -1,36 +1,23 @@
 //! One flow of a figure, and its sender's actions step by step.
 
 use super::trace::{Step, Trace};
-use crate::flow::ms;
 use crate::prelude::*;
 use recoup_draw::sequence::Panel;
 use recoup_lab::diagram::Watch;
-use recoup_units::Span;
 
-/// The rate controls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// Proportional rate reduction with the slow-start reduction bound (algorithm 2).
-    Prr,
-    /// Linux's rate halving.
-    Linux,
-    /// RFC 3517's (algorithm 1).
-    Rfc3517,
+choices! {
+    /// The rate controls.
+    pub enum Scheme {
+        /// Proportional rate reduction with the slow-start reduction bound (algorithm 2).
+        Prr = "PRR",
+        /// Linux's rate halving.
+        Linux = "Linux",
+        /// RFC 3517's (algorithm 1).
+        Rfc3517 = "RFC 3517",
+    }
 }
 
 impl Scheme {
-    /// In the order of the panels.
-    pub const ALL: [Self; 3] = [Self::Prr, Self::Linux, Self::Rfc3517];
-
-    /// The paper's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Prr => "PRR",
-            Self::Linux => "Linux",
-            Self::Rfc3517 => "RFC 3517",
-        }
-    }
-
     /// The name of the profile.
     pub const fn profile(self) -> &'static str {
         match self {
@@ -41,25 +28,13 @@ impl Scheme {
     }
 }
 
-/// The receivers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Acks {
-    /// Acknowledges every second segment, or after 200 ms.
-    Delayed,
-    /// Acknowledges every segment.
-    Quick,
-}
-
-impl Acks {
-    /// The receiver that is drawn comes first.
-    pub const ALL: [Self; 2] = [Self::Delayed, Self::Quick];
-
-    /// The value of the `ack` setting.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Delayed => "delayed",
-            Self::Quick => "quick",
-        }
+choices! {
+    /// The receivers.
+    pub enum Acks {
+        /// Acknowledges every second segment, or after 200 ms.
+        Delayed = "delayed",
+        /// Acknowledges every segment.
+        Quick = "quick",
     }
 }
 
@@ -141,8 +116,7 @@ impl SchemeCell {
 
     /// The times of retransmissions in ms after the first write, separated by spaces.
     pub fn retransmission_times(&self) -> String {
-        let times = self.retransmissions().map(|sent| millis(Some(sent.at_ms)));
-        times.collect::<Vec<_>>().join(" ")
+        self.retransmissions().map(|sent| millis(Some(sent.at_ms))).joined(" ")
     }
 
     /// The second write's segments by round trip, as in `2 + 4 + 4`.
@@ -153,19 +127,13 @@ impl SchemeCell {
 
     /// The most segments sent at one instant after the first write's.
     pub fn largest_burst(&self) -> u32 {
-        let later = self.steps.iter().filter(|step| step.at_ms > 0.0);
-        later.map(Step::sent).max().unwrap_or(0)
+        self.steps.iter().filter(|step| step.at_ms > 0.0).map(Step::sent).max().unwrap_or(0)
     }
 }
 
 /// Runs a flow and draws it. `own` are the settings of its figure.
-pub fn run_cell(
-    setup: &Setup,
-    scheme: Scheme,
-    acks: Acks,
-    own: Keys<'_>,
-) -> Result<(SchemeCell, Panel), ExperimentError> {
-    let own = [own, &[("ack", acks.name())]].concat();
+pub fn run_cell(setup: &Setup, scheme: Scheme, acks: Acks, own: &str) -> Result<(SchemeCell, Panel)> {
+    let own = format!("{own} ack={}", acks.name());
     let mut bench = Bench::new(setup, scheme.profile(), &own)?;
     let mut observers = (Watch::new(Host::Server), Log::new(&bench.spec));
     bench.observe(0, &mut observers);
@@ -202,7 +170,7 @@ struct Sending {
 impl Sending {
     fn of(log: &Log) -> Self {
         let mut origin = None;
-        let (mut sent, mut una) = (Vec::new(), Vec::new());
+        let (mut sent, mut una) = (vec![], vec![]);
         for (at, event) in log.events(Host::Server) {
             match *event {
                 Event::Acked { una: acked, .. } => una.push((at, acked)),
@@ -235,8 +203,13 @@ impl Sending {
         let (mut rounds, mut first, mut end) = (vec![], None, Offset::DATA);
         for (span, sent) in new {
             end = end.max(span.end);
-            let reached = self.una.iter().filter(|(acked_ms, _)| *acked_ms <= sent.at_ms);
-            let una = reached.map(|(_, una)| *una).max().unwrap_or_default();
+            let una = self
+                .una
+                .iter()
+                .filter(|(acked_ms, _)| *acked_ms <= sent.at_ms)
+                .map(|(_, una)| *una)
+                .max()
+                .unwrap_or_default();
             if first.is_none_or(|first| una > first) {
                 rounds.push(0);
                 first = Some(span.start);

@@ -3,11 +3,7 @@
 use super::cell::{Acks, Flow, Scheme, SchemeCell, run_cell};
 use super::trace::Step;
 use super::{Id, SECOND_WRITE};
-use crate::claims::{Claim, claim};
-use crate::experiment::{ExperimentError, Setup};
-use crate::grid::Grid;
-use crate::joined;
-use std::path::Path;
+use crate::prelude::*;
 
 /// The cells of a figure, found by their settings.
 type Cells<'a> = Grid<'a, SchemeCell>;
@@ -29,7 +25,7 @@ fn ms(time: Option<f64>) -> String {
 
 /// Numbers separated by spaces.
 fn list(numbers: impl IntoIterator<Item = u32>) -> String {
-    joined(numbers.into_iter().map(|n| n.to_string()), " ")
+    numbers.into_iter().map(|n| n.to_string()).joined(" ")
 }
 
 /// The times of retransmissions, in ms.
@@ -38,7 +34,7 @@ fn retransmission_times(cell: &SchemeCell) -> Vec<f64> {
 }
 
 fn times(times: &[f64]) -> String {
-    joined(times.iter().map(|time| format!("{time:.0}")), ", ")
+    times.iter().map(|time| format!("{time:.0}")).joined(", ")
 }
 
 /// Segments sent on each ACK of recovery.
@@ -47,7 +43,7 @@ fn sent_per_ack(cell: &SchemeCell) -> Vec<u32> {
 }
 
 /// Checks the claims that figure 2 decides.
-pub fn fig2(cells: &[SchemeCell], setup: &Setup) -> Result<Vec<Claim>, ExperimentError> {
+pub fn fig2(cells: &[SchemeCell], setup: &Setup) -> Result<Vec<Claim>> {
     let c = Cells::new(cells);
     Ok(vec![
         first_dupack(&c),
@@ -65,13 +61,13 @@ pub fn fig2(cells: &[SchemeCell], setup: &Setup) -> Result<Vec<Claim>, Experimen
 
 fn first_dupack(c: &Cells<'_>) -> Claim {
     let entered = |cell: &&SchemeCell| {
-        let first = cell.steps.iter().find(|step| step.on_ack && step.at_ms > 0.0);
-        first.is_some_and(|step| step.is_recovery() && step.ssthresh == 10)
+        cell.steps
+            .iter()
+            .find(|step| step.on_ack && step.at_ms > 0.0)
+            .is_some_and(|step| step.is_recovery() && step.ssthresh == 10)
     };
     let holding = c.0.iter().filter(entered).count();
-    claim("first-dupack")
-        .shows(format!("{holding} of {}, at {}", c.0.len(), ms(c.0[0].entered_ms)))
-        .holds(holding == c.0.len())
+    claim!("first-dupack", "{holding} of {}, at {}", c.0.len(), ms(c.0[0].entered_ms)).holds(holding == c.0.len())
 }
 
 fn alternate_acks(c: &Cells<'_>) -> Claim {
@@ -92,38 +88,37 @@ fn leaves_at_ssthresh(c: &Cells<'_>) -> Claim {
 }
 
 /// The text's 460 ms, and an RTT that gives them.
-fn end_of_recovery(c: &Cells<'_>, setup: &Setup) -> Result<Claim, ExperimentError> {
+fn end_of_recovery(c: &Cells<'_>, setup: &Setup) -> Result<Claim> {
     let near = |time: Option<f64>| time.is_some_and(|time| (455.0..465.0).contains(&time));
     let end = |cell: &SchemeCell| cell.exit.as_ref().map(|exit| exit.at_ms);
     let ours = end(c.get(Scheme::Prr, Acks::Delayed));
     let mut twice = setup.clone();
     twice.base.settings.set("rtt", "200ms", Path::new(""))?;
-    let own = [("drop", Id::Fig2.drop()), ("writes", Id::Fig2.writes())];
-    let (cell, _) = run_cell(&twice, Scheme::Prr, Acks::Delayed, &own)?;
+    let (cell, _) = run_cell(
+        &twice,
+        Scheme::Prr,
+        Acks::Delayed,
+        &format!("drop={} writes={}", Id::Fig2.drop(), Id::Fig2.writes()),
+    )?;
 
-    Ok(claim("recovery-ends-at-460").shows(ms(ours)).holds(near(ours)).note(format!(
-        "an RTT of 100 ms does not give 460 ms. The first SACK arrives after one RTT and the 7 ms of a segment. The \
-         sender makes the fourth retransmission six ACKs (42 ms) later. Its ACK arrives after another RTT and 7 ms, \
-         at 257 ms. With an RTT of 200 ms (100 ms each way), recovery ends at {}",
-        ms(end(&cell))
-    )))
+    Ok(claim("recovery-ends-at-460").shows(ms(ours)).holds(near(ours)).fill(&[&ms(end(&cell))]))
 }
 
 fn one_round_trip(c: &Cells<'_>) -> Claim {
     let cells = c.both(Scheme::Prr);
-    claim("prr-one-rtt")
-        .shows(format!(
-            "{} segments in one round trip, acknowledged after {}",
-            cells[0].rounds(),
-            ms(cells[0].second_write_ms)
-        ))
-        .holds(cells.iter().all(|cell| cell.second_write_rounds.len() == 1))
+    claim!(
+        "prr-one-rtt",
+        "{} segments in one round trip, acknowledged after {}",
+        cells[0].rounds(),
+        ms(cells[0].second_write_ms)
+    )
+    .holds(cells.iter().all(|cell| cell.second_write_rounds.len() == 1))
 }
 
 fn similar_timings(c: &Cells<'_>) -> Claim {
     let [prr, linux] = [Scheme::Prr, Scheme::Linux].map(|scheme| retransmission_times(c.get(scheme, Acks::Delayed)));
     let close = prr.len() == linux.len() && prr.iter().zip(&linux).all(|(prr, linux)| (prr - linux).abs() < 25.0);
-    claim("linux-timings").shows(format!("PRR {} ms, Linux {} ms", times(&prr), times(&linux))).holds(close)
+    claim!("linux-timings", "PRR {} ms, Linux {} ms", times(&prr), times(&linux)).holds(close)
 }
 
 fn leaves_with_pipe_and_one(c: &Cells<'_>) -> Claim {
@@ -137,19 +132,21 @@ fn leaves_with_pipe_and_one(c: &Cells<'_>) -> Claim {
 fn four_round_trips(c: &Cells<'_>) -> Claim {
     let [delayed, quick] = c.both(Scheme::Linux);
 
-    claim("linux-four-rtts")
-        .shows(format!("{} segments with delayed ACKs, {} with an ACK per segment", delayed.rounds(), quick.rounds()))
-        .holds(delayed.second_write_rounds.len() == 4)
+    claim!(
+        "linux-four-rtts",
+        "{} segments with delayed ACKs, {} with an ACK per segment",
+        delayed.rounds(),
+        quick.rounds()
+    )
+    .holds(delayed.second_write_rounds.len() == 4)
 }
 
 fn half_round_trip_of_silence(c: &Cells<'_>) -> Claim {
     let cell = c.get(Scheme::Rfc3517, Acks::Delayed);
     let times = retransmission_times(cell);
     let gap = times.get(1).zip(times.first()).map(|(second, first)| second - first);
-    let acks = sent_per_ack(cell);
-    let silent = acks.iter().skip(1).take_while(|sent| **sent == 0).count();
-    claim("rfc3517-silence")
-        .shows(format!("{}, {silent} ACKs on which nothing is sent", ms(gap)))
+    let silent = sent_per_ack(cell).iter().skip(1).take_while(|sent| **sent == 0).count();
+    claim!("rfc3517-silence", "{}, {silent} ACKs on which nothing is sent", ms(gap))
         .holds(gap.is_some_and(|gap| (40.0..=60.0).contains(&gap)))
 }
 
@@ -159,9 +156,7 @@ fn second_after_half(c: &Cells<'_>) -> Claim {
     let flight = 16;
     let silent = acks.iter().skip(1).take_while(|sent| **sent == 0).count();
     let share = (silent + 1) as f64 / f64::from(flight);
-    claim("rfc3517-second-after-half")
-        .shows(format!("after {} of {flight}", silent + 1))
-        .holds((0.4..=0.6).contains(&share))
+    claim!("rfc3517-second-after-half", "after {} of {flight}", silent + 1).holds((0.4..=0.6).contains(&share))
 }
 
 /// Checks the claims that figure 3 decides.
@@ -184,23 +179,22 @@ pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
         claim("prr-alternate-first").shows(list(first.clone())).holds(first == [1, 0, 1, 0, 1, 0]),
         claim("prr-two-an-ack").shows(list(second.clone())).holds(!second.is_empty() && second == expected),
         rfc_burst(rfc, second.iter().copied().max().unwrap_or(0)),
-        claim("linux-one-an-ack")
-            .shows(format!(
-                "{linux_most}; from {} to {}",
-                ms(prr.exit.as_ref().map(|e| e.at_ms)),
-                ms(c.get(Scheme::Linux, Acks::Delayed).exit.as_ref().map(|e| e.at_ms))
-            ))
-            .holds(linux_most == 1 && later(c.get(Scheme::Linux, Acks::Delayed), prr)),
+        claim!(
+            "linux-one-an-ack",
+            "{linux_most}; from {} to {}",
+            ms(prr.exit.as_ref().map(|e| e.at_ms)),
+            ms(c.get(Scheme::Linux, Acks::Delayed).exit.as_ref().map(|e| e.at_ms))
+        )
+        .holds(linux_most == 1 && later(c.get(Scheme::Linux, Acks::Delayed), prr)),
     ]
 }
 
 fn rfc_burst(rfc: &SchemeCell, prr: u32) -> Claim {
-    let acks = rfc.recovery(true);
-    let burst = acks.reduce(|most, ack| if ack.sent() > most.sent() { ack } else { most });
+    let burst = rfc.recovery(true).reduce(|most, ack| if ack.sent() > most.sent() { ack } else { most });
     // The burst fills pipe up to ssthresh.
     let fills = burst.is_some_and(|ack| ack.pipe == ack.ssthresh);
     let sent = burst.map_or(0, |ack| ack.sent());
-    claim("rfc3517-burst").shows(format!("{sent} on one ACK (PRR {prr})")).holds(fills && sent > prr)
+    claim!("rfc3517-burst", "{sent} on one ACK (PRR {prr})").holds(fills && sent > prr)
 }
 
 fn later(cell: &SchemeCell, than: &SchemeCell) -> bool {

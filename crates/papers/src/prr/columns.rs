@@ -21,22 +21,22 @@ pub const TEXT: [&str; 11] = [
 
 /// The columns that identify a flow.
 fn flow_columns<R: 'static>(figure: &'static str, flow: fn(&R) -> Flow) -> Columns<R> {
-    columns_of_figure::<R>(figure)
-        .column("scheme", "", "the sender's rate control", move |r| flow(r).scheme.name())
-        .column("profile", "", "the sender's profile", move |r| flow(r).scheme.profile())
-        .column("ack", "", "the receiver's `ack` setting", move |r| flow(r).acks.name())
+    columns!(columns_of_figure::<R>(figure), r;
+        scheme, "", "the sender's rate control" => flow(r).scheme.name();
+        profile, "", "the sender's profile" => flow(r).scheme.profile();
+        ack, "", "the receiver's `ack` setting" => flow(r).acks.name();
+    )
 }
 
 /// A row per flow.
 pub fn cells(figure: &'static str) -> Columns<SchemeCell> {
     const AFTER: &str = "ms after the first write";
-    let exit = Columns::<Exit>::new()
-        .column("at_ms", AFTER, "end of recovery", |e| e.at_ms)
-        .heading("to")
-        .column("ssthresh", "segments", "slow-start threshold at the end of recovery", |e| e.ssthresh)
-        .column("pipe_before", "segments", "segments in flight before the ACK that ended recovery", |e| e.pipe_before)
-        .column("cwnd", "segments", "congestion window after recovery", |e| e.cwnd)
-        .heading("cwnd after");
+    let exit = columns!(Columns::<Exit>::new(), e;
+        at_ms, AFTER, "end of recovery", "to";
+        ssthresh, "segments", "slow-start threshold at the end of recovery";
+        pipe_before, "segments", "segments in flight before the ACK that ended recovery";
+        cwnd, "segments", "congestion window after recovery", "cwnd after";
+    );
     flow_columns::<SchemeCell>(figure, |c| c.flow)
         .column("entered_ms", AFTER, "beginning of recovery", |c| c.entered_ms)
         .heading("recovery from")

@@ -66,24 +66,22 @@ struct Data {
     delays: Vec<(f64, f64)>,
 }
 
-fn own<'a>(drop: &'a str, writes: &'a str, reorder: &'a str) -> [(&'a str, &'a str); 5] {
-    [("drop", drop), ("writes", writes), ("reorder", reorder), ("ack", "quick"), ("initial_window", "10")]
+fn own(drop: &str, writes: &str, reorder: &str) -> String {
+    format!("drop={drop} writes={writes} reorder={reorder} ack=quick initial_window=10")
 }
 
-fn data(setup: &Setup) -> Result<Data, ExperimentError> {
-    let lossy = |profile: &str, drop: &str, segments: u64| {
-        let writes = format!("{segments}kB@0");
-        flow(setup, profile, &own(drop, &writes, "none"))
-    };
-    let two = |segments| -> Result<[Trace; 2], ExperimentError> {
+fn data(setup: &Setup) -> Result<Data> {
+    let lossy =
+        |profile: &str, drop: &str, segments: u64| flow(setup, profile, &own(drop, &format!("{segments}kB@0"), "none"));
+    let two = |segments| -> Result<[Trace; 2]> {
         Ok([lossy(BASELINE, "data:1", segments)?, lossy(NAIVE, "data:1", segments)?])
     };
     let positions = (1..=RESPONSE).map(|lost| {
         let drop = format!("data:{lost}");
         Ok([lossy(BASELINE, &drop, RESPONSE)?, lossy(NAIVE, &drop, RESPONSE)?])
     });
-    let positions: Result<Vec<_>, ExperimentError> = positions.collect();
-    let held = |extra| -> Result<[Count; 2], ExperimentError> {
+    let positions: Result<Vec<_>> = positions.collect();
+    let held = |extra| -> Result<[Count; 2]> {
         let reorder = format!("0.15:{extra}ms");
         Ok([count(setup, NAIVE, "3kB@0", &reorder)?, count(setup, BOTH, "3kB@0", &reorder)?])
     };
@@ -103,7 +101,7 @@ fn data(setup: &Setup) -> Result<Data, ExperimentError> {
 }
 
 /// Flows without losses.
-fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Count, ExperimentError> {
+fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Count> {
     let mut flows = Bench::new(setup, profile, &own("none", writes, reorder))?;
     let mut count = Count::default();
     for number in 0..setup.effort.of(1000, 300) {
@@ -111,8 +109,7 @@ fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Co
         count.flows += 1;
         let mut is_reordered = false;
         for step in &trace.steps {
-            let early = step.again.iter().filter(|(_, by)| *by == Trigger::Early);
-            let early = early.count() as u64;
+            let early = step.again.iter().filter(|(_, by)| *by == Trigger::Early).count() as u64;
             count.early += early;
             count.after_reordering += if is_reordered { early } else { 0 };
             is_reordered |= step.reordering > 0;
@@ -122,13 +119,12 @@ fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Co
 }
 
 /// A response whose segments may be held back, and the next one.
-fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
-    let writes = format!("3kB@0,10kB@{NEXT}ms");
-    let settings = own("none", &writes, "0.1:15ms");
+fn needless(setup: &Setup) -> Result<Vec<Needless>> {
+    let settings = own("none", &format!("3kB@0,10kB@{NEXT}ms"), "0.1:15ms");
     // Most clients have no timestamps (table 1), so that only DSACKs undo a reduction.
     let [naive, baseline] = [NAIVE, BASELINE].map(|profile| format!("{profile}+dsack"));
     let [mut naive, mut baseline] = [Bench::new(setup, &naive, &settings)?, Bench::new(setup, &baseline, &settings)?];
-    let mut all = Vec::new();
+    let mut all = vec![];
     for number in 0..setup.effort.of(2000, 500) {
         let trace = naive.trace(number);
         let first = trace.retransmissions().next();
@@ -140,25 +136,23 @@ fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
             continue;
         };
         let plain = baseline.trace(number);
-        let [naive, plain] = [&trace, &plain].map(|one| one.acked_ms(13).unwrap_or(f64::NAN));
+        let [naive, plain] = [&trace, &plain].map(|one| one.acked_ms(13).unwrap_or(NAN));
         all.push(Needless { cwnd_before: before.cwnd, ssthresh: begin.0[0].ssthresh, slower_ms: naive - plain });
     }
     Ok(all)
 }
 
 /// The time from the first SACK to the early retransmission of the first of two segments.
-fn delays(setup: &Setup) -> Result<Vec<(f64, f64)>, ExperimentError> {
-    let mut delays = Vec::new();
+fn delays(setup: &Setup) -> Result<Vec<(f64, f64)>> {
+    let mut delays = vec![];
     for rtt in RTTS {
-        let value = format!("{rtt}ms");
-        let mut settings = own("data:1", "2kB@0", "none").to_vec();
-        settings.extend([("rtt", value.as_str()), ("rate", "none")]);
-        let trace = flow(setup, BOTH, &settings)?;
+        let settings = own("data:1", "2kB@0", "none");
+        let trace = flow(setup, BOTH, &format!("{settings} rtt={rtt}ms rate=none"))?;
         let sacked = trace.steps.iter().find(|step| step.sacked > 0);
         let mut early = trace.retransmissions();
         let early = early.find(|(.., by)| *by == Trigger::Early);
         let delay = sacked.zip(early).map(|(step, (at, ..))| at - step.at_ms);
-        delays.push((f64::from(rtt), delay.unwrap_or(f64::NAN)));
+        delays.push((f64::from(rtt), delay.unwrap_or(NAN)));
     }
     Ok(delays)
 }
@@ -167,13 +161,13 @@ fn delays(setup: &Setup) -> Result<Vec<(f64, f64)>, ExperimentError> {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let data = data(setup)?;
     Ok(finding_sheet(ID, "Early retransmit in single flows", findings(&data), claims::all(&data), chart(&data)))
 }
 
 fn findings(data: &Data) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = vec![];
     for (lost, traces) in (1..).zip(&data.positions) {
         for (profile, trace) in [BASELINE, NAIVE].into_iter().zip(traces) {
             findings.push(Finding::new(
@@ -183,7 +177,7 @@ fn findings(data: &Data) -> Vec<Finding> {
                 format!(
                     "{} timeouts, acknowledged after {:.0} ms",
                     trace.timeouts(),
-                    trace.acked_ms(RESPONSE).unwrap_or(f64::NAN)
+                    trace.acked_ms(RESPONSE).unwrap_or(NAN)
                 ),
             ));
         }

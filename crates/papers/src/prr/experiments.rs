@@ -4,7 +4,7 @@ use super::{Id, OWN_SETTINGS, acks, er, lengths, linux, losses, pipe, properties
 use crate::experiment::{Run, run};
 
 /// The experiments, in the order of the command line.
-pub(crate) const RUNS: &[Run] = &[
+pub const RUNS: &[Run] = &[
     run("fig2", &OWN_SETTINGS, |setup| super::sheet(Id::Fig2, setup)),
     run("fig3", &OWN_SETTINGS, |setup| super::sheet(Id::Fig3, setup)),
     run("fig4", &OWN_SETTINGS, |setup| super::sheet(Id::Fig4, setup)),

@@ -1,7 +1,6 @@
 //! Findings from single flows: a question, the profile and the settings that vary, and the result.
 
 use super::NAME;
-use crate::claims::Claim;
 use crate::prelude::*;
 
 /// An answer that a flow, or a group of flows, gives.
@@ -30,11 +29,12 @@ impl Finding {
 }
 
 fn columns(figure: &'static str) -> Columns<Finding> {
-    columns_of_figure::<Finding>(figure)
-        .column("question", "", "what the flows show", |f| f.question)
-        .column("profile", "", "the server's profile", |f| f.profile.clone())
-        .column("input", "", "the settings that vary", |f| f.input.clone())
-        .column("result", "", "the result", |f| f.result.clone())
+    columns!(columns_of_figure::<Finding>(figure), f;
+        question, "", "what the flows show";
+        profile, "", "the server's profile" => f.profile.clone();
+        input, "", "the settings that vary" => f.input.clone();
+        result, "", "the result" => f.result.clone();
+    )
 }
 
 /// The sheet of an experiment whose data are findings.

@@ -10,7 +10,6 @@ mod claims;
 use super::NAME;
 use super::trace::Trace;
 use crate::prelude::*;
-use recoup_recovery::State;
 
 /// The name on the command line.
 pub const ID: &str = "lengths";
@@ -79,7 +78,7 @@ impl Cell {
         self.fast += fast;
         self.without_fast += u64::from(is_lossy && fast == 0);
         if !is_lossy {
-            let latency = trace.acked_ms(self.segments).unwrap_or(f64::NAN);
+            let latency = trace.acked_ms(self.segments).unwrap_or(NAN);
             self.clean_rtts += latency / RTT_MS;
         }
         self.add_timeouts(trace);
@@ -114,7 +113,7 @@ const RTT_MS: f64 = 100.0;
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let cells = in_parallel(LENGTHS.len(), cores(), |i| run(setup, LENGTHS[i]))?;
     let columns = columns();
     let title = "How losses are repaired, by the length of a response";
@@ -122,19 +121,15 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     Ok(figure.sheet(|cells| columns.to_text(cells, &TEXT), &columns))
 }
 
-fn run(setup: &Setup, segments: u64) -> Result<Cell, ExperimentError> {
+fn run(setup: &Setup, segments: u64) -> Result<Cell> {
     let length = segments.to_string();
-    let own = [
-        ("writes", "none"),
-        ("segments", length.as_str()),
-        ("drop", "bernoulli:0.03"),
-        ("ack", "quick"),
-        ("rate", "10Mbit"),
-        ("queue", "100"),
-    ];
-    let mut flows = Bench::new(setup, PROFILE, &own)?;
+    let mut flows = Bench::new(
+        setup,
+        PROFILE,
+        &format!("writes=none segments={length} drop=bernoulli:0.03 ack=quick rate=10Mbit queue=100"),
+    )?;
     let mut cell = Cell { segments, ..Cell::default() };
-    // The same number of segments for each length, within bounds.
+    // Each length sends equally many segments, within bounds.
     let number = (setup.effort.of(400_000, 80_000) / segments).clamp(400, 20_000);
     for flow in 0..number {
         cell.add(&flows.trace(flow));
@@ -147,27 +142,22 @@ const TEXT: [&str; 9] =
     ["segments", "flows", "lossy", "without_fast", "fast", "timeout", "slow_start", "open", "not_open"];
 
 fn columns() -> Columns<Cell> {
-    columns_of_figure::<Cell>(ID)
-        .column("segments", "segments", "length of the flows", |c| c.segments)
-        .column("flows", "", "flows", |c| c.flows)
-        .column("lossy", "", "flows that lost a segment", |c| c.lossy)
-        .heading("with a loss")
-        .column("without_fast", "", "those without a fast retransmit", |c| c.without_fast)
-        .heading("no fast retransmit")
-        .column("fast", "", "fast retransmits", |c| c.fast)
-        .column("timeout", "", "timeout retransmits", |c| c.timeout)
-        .column("slow_start", "", "slow start retransmits", |c| c.slow_start)
-        .column("open", "", "timeouts in Open", |c| c.open)
-        .heading("timeouts in Open")
-        .column("not_open", "", "timeouts in other states", |c| c.not_open)
-        .heading("in other states")
-        .column("open_after_progress", "", "timeouts in Open after a part of the latest flight was acknowledged", |c| {
-            c.open_after_progress
-        })
-        .column("clean_rtts", "RTTs", "mean latency of flows that lost nothing", |c| {
+    columns!(columns_of_figure::<Cell>(ID), c;
+        segments, "segments", "length of the flows";
+        flows, "", "flows";
+        lossy, "", "flows that lost a segment", "with a loss";
+        without_fast, "", "those without a fast retransmit", "no fast retransmit";
+        fast, "", "fast retransmits";
+        timeout, "", "timeout retransmits";
+        slow_start, "", "slow start retransmits";
+        open, "", "timeouts in Open", "timeouts in Open";
+        not_open, "", "timeouts in other states", "in other states";
+        open_after_progress, "", "timeouts in Open after a part of the latest flight was acknowledged";
+        clean_rtts, "RTTs", "mean latency of flows that lost nothing" => {
             let clean = c.flows - c.lossy;
             (clean > 0).then(|| c.clean_rtts / clean as f64)
-        })
+        };
+    )
 }
 
 fn chart(cells: &[Cell]) -> LineChart {

@@ -11,7 +11,7 @@ mod claims;
 use super::finding::{Finding, list, sheet as finding_sheet};
 use super::trace::{Trace, flow};
 use crate::prelude::*;
-use recoup_recovery::{LossDetector, State};
+use recoup_recovery::LossDetector;
 
 /// The name on the command line.
 pub const ID: &str = "linux";
@@ -102,17 +102,15 @@ struct Data {
     next_write: [Trace; 2],
 }
 
-fn own<'a>(drop: &'a str, writes: &'a str) -> [(&'a str, &'a str); 3] {
-    [("drop", drop), ("writes", writes), ("ack", "quick")]
+fn own(drop: &str, writes: &str) -> String {
+    format!("drop={drop} writes={writes} ack=quick")
 }
 
-fn data(setup: &Setup) -> Result<Data, ExperimentError> {
+fn data(setup: &Setup) -> Result<Data> {
     let run = |profile, drop: &str, writes: &str| flow(setup, profile, &own(drop, writes));
     let cubic = |rate: &str, writes: &str| {
         let profile = format!("linux-2.6+cubic+fack+holes+{rate}");
-        let mut settings = own("data:1", writes).to_vec();
-        settings.extend([("initial_window", "100"), ("rate", "12Mbit")]);
-        flow(setup, &profile, &settings)
+        flow(setup, &profile, &format!("{} initial_window=100 rate=12Mbit", own("data:1", writes)))
     };
     let heavy = (1..=12).map(|lost| run(LINUX, &format!("data:1-{lost}"), "20kB@0"));
     let later = |profile| run(profile, "data:1", "20kB@0,10kB@500ms");
@@ -128,18 +126,16 @@ fn data(setup: &Setup) -> Result<Data, ExperimentError> {
         one_lost: run(LINUX, "data:1", PLENTY)?,
         cubic: [cubic("halving", PLENTY)?, cubic("prr", PLENTY)?],
         idle: [cubic("halving", "100kB@0")?, cubic("prr", "100kB@0")?],
-        heavy: heavy.collect::<Result<_, _>>()?,
+        heavy: heavy.collect::<Result<_>>()?,
         lonely: lonely(setup)?,
         next_write: [later(LINUX)?, later(PRR)?],
     })
 }
 
-fn first_sack(setup: &Setup) -> Result<Vec<FirstSack>, ExperimentError> {
-    let enters = |profile, missing: u64| -> Result<bool, ExperimentError> {
-        let drop = format!("data:1-{missing}");
-        let trace = flow(setup, profile, &own(&drop, PLENTY))?;
-        let first = trace.steps.iter().find(|step| step.sacked > 0);
-        Ok(first.is_some_and(|step| step.state == State::Recovery))
+fn first_sack(setup: &Setup) -> Result<Vec<FirstSack>> {
+    let enters = |profile, missing: u64| -> Result<bool> {
+        let steps = flow(setup, profile, &own(&format!("data:1-{missing}"), PLENTY))?.steps;
+        Ok(steps.iter().find(|step| step.sacked > 0).is_some_and(|step| step.state == State::Recovery))
     };
     let all = (1..=8).map(|missing| {
         Ok(FirstSack { missing, with_fack: enters(LINUX, missing)?, without: enters(COUNTING, missing)? })
@@ -147,10 +143,9 @@ fn first_sack(setup: &Setup) -> Result<Vec<FirstSack>, ExperimentError> {
     all.collect()
 }
 
-fn holes(setup: &Setup) -> Result<Vec<Hole>, ExperimentError> {
+fn holes(setup: &Setup) -> Result<Vec<Hole>> {
     let all = (2..FLIGHT).map(|segment| {
-        let drop = format!("data:1,data:{segment}");
-        let trace = flow(setup, LINUX, &own(&drop, "20kB@0"))?;
+        let trace = flow(setup, LINUX, &own(&format!("data:1,data:{segment}"), "20kB@0"))?;
         let steps = &trace.steps;
         let all_sacked = steps.iter().position(|step| u64::from(step.sacked) == FLIGHT - 2);
         let until = &steps[..=all_sacked.unwrap_or(0)];
@@ -165,15 +160,9 @@ fn holes(setup: &Setup) -> Result<Vec<Hole>, ExperimentError> {
 }
 
 /// Flows with random losses and reordering.
-fn reordering(setup: &Setup) -> Result<AfterReordering, ExperimentError> {
-    let settings = [
-        ("writes", "none"),
-        ("segments", "150"),
-        ("drop", "bernoulli:0.03"),
-        ("reorder", "0.01:25ms"),
-        ("ack", "quick"),
-    ];
-    let mut flows = Bench::new(setup, LINUX, &settings)?;
+fn reordering(setup: &Setup) -> Result<AfterReordering> {
+    let settings = "writes=none segments=150 drop=bernoulli:0.03 reorder=0.01:25ms ack=quick";
+    let mut flows = Bench::new(setup, LINUX, settings)?;
     let mut found = AfterReordering::default();
     for number in 0..setup.effort.of(1000, 300) {
         note_entries(&flows.trace(number), &mut found);
@@ -201,8 +190,8 @@ fn note_entries(trace: &Trace, found: &mut AfterReordering) {
     }
 }
 
-fn lonely(setup: &Setup) -> Result<Vec<Lonely>, ExperimentError> {
-    let mut all = Vec::new();
+fn lonely(setup: &Setup) -> Result<Vec<Lonely>> {
+    let mut all = vec![];
     for segments in [5, 10, 20] {
         for lost in 1..=segments - DUPTHRESH {
             let (drop, writes) = (format!("data:{lost}"), format!("{segments}kB@0"));
@@ -224,7 +213,7 @@ fn lonely(setup: &Setup) -> Result<Vec<Lonely>, ExperimentError> {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let data = data(setup)?;
     Ok(finding_sheet(
         ID,
@@ -237,7 +226,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 
 fn findings(setup: &Setup, data: &Data) -> Vec<Finding> {
     let linux = setup.profile_name(LINUX);
-    let mut findings = Vec::new();
+    let mut findings = vec![];
     for one in &data.first_sack {
         findings.push(Finding::new(
             "first SACK",

@@ -20,31 +20,20 @@ pub const OWN_SETTINGS: [&str; 5] = ["drop", "writes", "ack", "initial_window", 
 /// Segments in flight.
 const FLIGHT: u32 = 20;
 
-/// The rate controls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scheme {
-    Prr,
-    Linux,
-    Rfc3517,
-    /// RFC 3517 with CUBIC, as on the paper's servers.
-    Rfc3517Cubic,
-    /// RFC 3517 with IsLost.
-    AsEnvisioned,
+choices! {
+    /// The rate controls.
+    enum Scheme {
+        Prr = "PRR",
+        Linux = "Linux",
+        Rfc3517 = "RFC 3517",
+        /// RFC 3517 with CUBIC, as on the paper's servers.
+        Rfc3517Cubic = "RFC 3517, CUBIC",
+        /// RFC 3517 with IsLost.
+        AsEnvisioned = "RFC 3517 as envisioned",
+    }
 }
 
 impl Scheme {
-    const ALL: [Self; 5] = [Self::Prr, Self::Linux, Self::Rfc3517, Self::Rfc3517Cubic, Self::AsEnvisioned];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Prr => "PRR",
-            Self::Linux => "Linux",
-            Self::Rfc3517 => "RFC 3517",
-            Self::Rfc3517Cubic => "RFC 3517, CUBIC",
-            Self::AsEnvisioned => "RFC 3517 as envisioned",
-        }
-    }
-
     const fn profile(self) -> &'static str {
         match self {
             Self::Prr => "linux-2.6+reno+fack+prr",
@@ -68,8 +57,7 @@ impl Cell {
     /// The ACK of recovery that releases the most segments.
     fn burst(&self) -> Option<&Step> {
         // The first of several.
-        let acks = self.trace.recovery_acks();
-        acks.reduce(|most, ack| if ack.sent() > most.sent() { ack } else { most })
+        self.trace.recovery_acks().reduce(|most, ack| if ack.sent() > most.sent() { ack } else { most })
     }
 
     /// The state before the ACK that ends recovery.
@@ -98,17 +86,13 @@ struct Queue {
 }
 
 /// Flows that lose their first 50 to 95 of 100 segments before a bottleneck whose queue holds 20 packets.
-fn queues(setup: &Setup) -> Result<Vec<Queue>, ExperimentError> {
-    let dropped = |scheme: Scheme, lost: u64| -> Result<u64, ExperimentError> {
-        let drop = format!("data:1-{lost}");
-        let own = [
-            ("drop", drop.as_str()),
-            ("writes", "600kB@0"),
-            ("ack", "quick"),
-            ("initial_window", "100"),
-            ("queue", "20"),
-        ];
-        let trace = flow(setup, scheme.profile(), &own)?;
+fn queues(setup: &Setup) -> Result<Vec<Queue>> {
+    let dropped = |scheme: Scheme, lost: u64| -> Result<u64> {
+        let trace = flow(
+            setup,
+            scheme.profile(),
+            &format!("drop=data:1-{lost} writes=600kB@0 ack=quick initial_window=100 queue=20"),
+        )?;
         let (steps, _) = trace.recovery().unwrap_or_default();
         let sent: u64 = steps.iter().map(|step| u64::from(step.sent())).sum();
         // The queue drops the same segments of the first flight with both.
@@ -124,13 +108,15 @@ fn queues(setup: &Setup) -> Result<Vec<Queue>, ExperimentError> {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    let mut cells = Vec::new();
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
+    let mut cells = vec![];
     for scheme in Scheme::ALL {
         for lost in 1..FLIGHT {
-            let drop = format!("data:1-{lost}");
-            let own = [("drop", drop.as_str()), ("writes", "300kB@0"), ("ack", "quick"), ("initial_window", "20")];
-            let trace = flow(setup, scheme.profile(), &own)?;
+            let trace = flow(
+                setup,
+                scheme.profile(),
+                &format!("drop=data:1-{lost} writes=300kB@0 ack=quick initial_window=20"),
+            )?;
             cells.push(Cell { scheme, lost, trace });
         }
     }
@@ -145,36 +131,27 @@ const TEXT: [&str; 8] =
     ["scheme", "lost", "largest_burst", "pipe_before", "pipe_at_end", "recovery_ms", "timeouts", "sent_per_ack"];
 
 fn columns() -> Columns<Cell> {
-    columns_of_figure::<Cell>(ID)
-        .column("scheme", "", "the server's rate control", |c| c.scheme.name())
-        .column("lost", "segments", "segments lost of 20", |c| c.lost)
-        .column("largest_burst", "segments", "largest number of segments sent on one ACK of recovery", |c| {
-            c.trace.largest_burst()
-        })
-        .column("pipe_before", "segments", "segments in flight before the largest burst", |c| {
-            c.burst().map(Step::pipe_before_sending)
-        })
-        .heading("pipe before it")
-        .column("pipe_at_end", "segments", "segments in flight before the ACK that ended recovery", |c| {
-            c.last().map(|step| step.pipe)
-        })
-        .heading("pipe at the end")
-        .column("ssthresh", "segments", "slow-start threshold", |c| c.last().map(|step| step.ssthresh))
-        .column("recovery_ms", "ms", "duration of recovery", |c| c.trace.recovery_ms())
-        .heading("recovery")
-        .column("timeouts", "", "retransmission timeouts", |c| c.trace.timeouts())
-        .column("sent_per_ack", "segments", "segments sent on each of the first 12 ACKs of recovery", |c| {
-            list(c.trace.sent_per_ack().into_iter().take(12))
-        })
-        .heading("sent per ACK")
+    columns!(columns_of_figure::<Cell>(ID), c;
+        scheme, "", "the server's rate control" => c.scheme.name();
+        lost, "segments", "segments lost of 20";
+        largest_burst, "segments", "largest number of segments sent on one ACK of recovery" => c.trace.largest_burst();
+        pipe_before, "segments", "segments in flight before the largest burst", "pipe before it" => c.burst().map(Step::pipe_before_sending);
+        pipe_at_end, "segments", "segments in flight before the ACK that ended recovery", "pipe at the end" => c.last().map(|step| step.pipe);
+        ssthresh, "segments", "slow-start threshold" => c.last().map(|step| step.ssthresh);
+        recovery_ms, "ms", "duration of recovery", "recovery" => c.trace.recovery_ms();
+        timeouts, "", "retransmission timeouts" => c.trace.timeouts();
+        sent_per_ack, "segments", "segments sent on each of the first 12 ACKs of recovery", "sent per ACK" => list(c.trace.sent_per_ack().into_iter().take(12));
+    )
 }
 
 fn chart(cells: &[Cell]) -> LineChart {
     let drawn = [Scheme::Prr, Scheme::Linux, Scheme::Rfc3517];
     let lines = |of: fn(&Cell) -> Option<u32>| {
         drawn.map(|scheme| {
-            let of_scheme = cells.iter().filter(move |cell| cell.scheme == scheme);
-            of_scheme.filter_map(move |cell| Some((f64::from(cell.lost), f64::from(of(cell)?))))
+            cells
+                .iter()
+                .filter(move |cell| cell.scheme == scheme)
+                .filter_map(move |cell| Some((f64::from(cell.lost), f64::from(of(cell)?))))
         })
     };
     LineChart::new(

@@ -11,7 +11,6 @@
 
 use super::NAME;
 use super::trace::Trace;
-use crate::claims::{Claim, Compare, claim};
 use crate::prelude::*;
 
 /// The name on the command line.
@@ -62,8 +61,7 @@ impl Cell {
 
     /// How much larger its errors are than another rate control's in the same flows.
     fn above(&self, other: &Self) -> Estimate {
-        let pairs = self.errors.iter().zip(&other.errors);
-        pairs.map(|(a, b)| a - b).filter(|d| d.is_finite()).collect()
+        self.errors.iter().zip(&other.errors).map(|(a, b)| a - b).filter(|d| d.is_finite()).collect()
     }
 }
 
@@ -83,18 +81,21 @@ fn sent_by_then(trace: &Trace) -> Option<u32> {
 /// Whether an ACK brings pipe below ssthresh before `ARRIVED` segments have arrived in recovery.
 fn falls_below(trace: &Trace) -> bool {
     let mut delivered = 0;
-    let acks = trace.recovery_acks().take_while(|ack| {
-        delivered += ack.delivered;
-        delivered < ARRIVED
-    });
-    acks.into_iter().any(|ack| ack.pipe_before_sending() < ack.ssthresh)
+    trace
+        .recovery_acks()
+        .take_while(|ack| {
+            delivered += ack.delivered;
+            delivered < ARRIVED
+        })
+        .into_iter()
+        .any(|ack| ack.pipe_before_sending() < ack.ssthresh)
 }
 
 /// The experiment in every format.
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let count = SCHEMES.len() * REORDERED.len();
     let cells =
         in_parallel(count, cores(), |i| run(setup, SCHEMES[i / REORDERED.len()], REORDERED[i % REORDERED.len()]))?;
@@ -104,35 +105,27 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     Ok(figure.sheet(|cells| columns.to_text(cells, &shown), &columns))
 }
 
-fn run(
-    setup: &Setup,
-    (scheme, profile): (&'static str, &'static str),
-    reordered: &'static str,
-) -> Result<Cell, ExperimentError> {
+fn run(setup: &Setup, (scheme, profile): (&'static str, &'static str), reordered: &'static str) -> Result<Cell> {
     let reorder = format!("{reordered}:60ms");
     let flows = |reorder: &str| {
-        let own = [
-            ("drop", "data:1"),
-            ("writes", "300kB@0"),
-            ("ack", "quick"),
-            ("initial_window", "40"),
-            ("rate", "3Mbit"),
-            ("reorder", reorder),
-        ];
-        Bench::new(setup, profile, &own)
+        Bench::new(
+            setup,
+            profile,
+            &format!("drop=data:1 writes=300kB@0 ack=quick initial_window=40 rate=3Mbit reorder={reorder}"),
+        )
     };
     let plain = flows("none")?.trace(0);
-    let alone = sent_by_then(&plain).map_or(f64::NAN, f64::from);
+    let alone = sent_by_then(&plain).map_or(NAN, f64::from);
     let mut flows = flows(&reorder)?;
     let mut cell =
-        Cell { scheme, reordered, misled: 0, below: 0, spurious: 0, dsacks: 0, errors: Vec::new(), signed: Vec::new() };
+        Cell { scheme, reordered, misled: 0, below: 0, spurious: 0, dsacks: 0, errors: vec![], signed: vec![] };
     for number in 0..setup.effort.of(600, 150) {
         let trace = flows.trace(number);
         cell.misled += u64::from(trace.record.spurious_data > 0);
         cell.below += u64::from(falls_below(&trace));
         cell.spurious += trace.record.spurious_data;
         cell.dsacks += trace.record.counters.dsacks;
-        let sent = sent_by_then(&trace).map_or(f64::NAN, f64::from);
+        let sent = sent_by_then(&trace).map_or(NAN, f64::from);
         cell.signed.push(sent - alone);
         cell.errors.push((sent - alone).abs());
     }
@@ -140,20 +133,14 @@ fn run(
 }
 
 fn columns() -> Columns<Cell> {
-    columns_of_figure::<Cell>(ID)
-        .column("scheme", "", "the server's rate control", |c| c.scheme)
-        .column("reordered", "", "probability that a segment is held back", |c| c.reordered)
-        .column("misled", "", "flows with unneeded retransmissions", |c| c.misled)
-        .heading("flows misled")
-        .column(
-            "error",
-            "segments",
-            "mean absolute difference from the flow without reordering, in segments sent",
-            |c| c.mean().mean,
-        )
-        .column("error_half", "", "half the width of its 95 % confidence interval", |c| c.mean().half)
-        .heading("±")
-        .column("bias", "segments", "mean difference, with its sign", |c| c.bias().mean)
+    columns!(columns_of_figure::<Cell>(ID), c;
+        scheme, "", "the server's rate control";
+        reordered, "", "probability that a segment is held back";
+        misled, "", "flows with unneeded retransmissions", "flows misled";
+        error, "segments", "mean absolute difference from the flow without reordering, in segments sent" => c.mean().mean;
+        error_half, "", "half the width of its 95 % confidence interval", "±" => c.mean().half;
+        bias, "segments", "mean difference, with its sign" => c.bias().mean;
+    )
 }
 
 /// The cells of a rate control.
@@ -180,7 +167,7 @@ fn below_note(prr: &[&Cell]) -> String {
     format!(
         "PRR's error grows as segments taken for lost bring pipe below ssthresh: with the shares {}. Its slow-start \
          part then sends up to one segment more than each ACK delivers, where Linux never sends more than one per ACK",
-        shares.collect::<Vec<_>>().join(", ")
+        shares.joined(", ")
     )
 }
 
@@ -191,27 +178,25 @@ fn less_sensitive(id: &'static str, whose: &str, prr: &[&Cell], other: &[&Cell])
         .zip(other)
         .map(|(prr, other)| format!("{}: {:.2} and {:.2}", prr.reordered, prr.mean().mean, other.mean().mean))
         .collect();
-    claim(id)
-        .shows(format!("PRR's error and {whose}, by share: {}", shown.join("; ")))
+    claim!(id, "PRR's error and {whose}, by share: {}", shown.join("; "))
         .needs_all(differences.map(|more| more.above(0.0)))
 }
 
 fn rfc_imprecise(rfc: &[&Cell]) -> Claim {
     let most = rfc.last().map_or(Estimate { mean: 0.0, half: 0.0 }, |cell| cell.mean());
-    claim("rfc3517-imprecise-pipe").shows(format!("{most} segments")).needs(most.above(2.0))
+    claim!("rfc3517-imprecise-pipe", "{most} segments").needs(most.above(2.0))
 }
 
 fn dsacks(cells: &[Cell]) -> Claim {
     let above = cells.iter().filter(|cell| cell.dsacks > cell.spurious);
     let [reported, all] =
         [|cell: &Cell| cell.dsacks, |cell: &Cell| cell.spurious].map(|of| cells.iter().map(of).sum::<u64>());
-    claim("dsacks-lower-bound")
-        .shows(format!("{reported} DSACKs, {all} spurious retransmissions"))
+    claim!("dsacks-lower-bound", "{reported} DSACKs, {all} spurious retransmissions")
         .holds(above.count() == 0 && reported > 0)
 }
 
 fn chart(cells: &[Cell]) -> LineChart {
-    let point = |cell: &Cell| (100.0 * cell.reordered.parse().unwrap_or(f64::NAN), cell.mean().mean);
+    let point = |cell: &Cell| (100.0 * cell.reordered.parse().unwrap_or(NAN), cell.mean().mean);
     LineChart::new(
         "Error in the segments sent when reordered segments are taken for lost",
         "segments held back by 60 ms (%)",

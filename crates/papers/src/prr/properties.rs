@@ -19,7 +19,6 @@ use columns::Counterexample;
 use super::NAME;
 use crate::prelude::*;
 use recoup_recovery::rate::RecoverFs;
-use recoup_support::threads::{cores, in_parallel};
 use watch::Watch;
 
 /// The name on the command line.
@@ -34,50 +33,27 @@ pub const FLOWS: u64 = 300;
 /// Flows of each scheme on each network with the quick effort.
 const QUICK_FLOWS: u64 = 60;
 
-/// A rate control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// PRR with the slow-start reduction bound (algorithm 2).
-    Prr,
-    /// PRR with the slow-start reduction bound and CUBIC's ssthresh.
-    PrrCubic,
-    /// PRR with the conservative reduction bound.
-    PrrConservative,
-    /// PRR of RFC 9937.
-    PrrSafe,
-    /// PRR with the unlimited bound.
-    PrrUnlimited,
-    /// Linux's rate halving.
-    Linux,
-    /// The rate control of RFC 3517.
-    Rfc3517,
+choices! {
+    /// A rate control.
+    pub enum Scheme {
+        /// PRR with the slow-start reduction bound (algorithm 2).
+        Prr = "PRR",
+        /// PRR with the slow-start reduction bound and CUBIC's ssthresh.
+        PrrCubic = "PRR with CUBIC",
+        /// PRR with the conservative reduction bound.
+        PrrConservative = "PRR-CRB",
+        /// PRR of RFC 9937.
+        PrrSafe = "RFC 9937",
+        /// PRR with the unlimited bound.
+        PrrUnlimited = "PRR-UB",
+        /// Linux's rate halving.
+        Linux = "Linux",
+        /// The rate control of RFC 3517.
+        Rfc3517 = "RFC 3517",
+    }
 }
 
 impl Scheme {
-    /// In the order of reports.
-    pub const ALL: [Self; 7] = [
-        Self::Prr,
-        Self::PrrCubic,
-        Self::PrrConservative,
-        Self::PrrSafe,
-        Self::PrrUnlimited,
-        Self::Linux,
-        Self::Rfc3517,
-    ];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Prr => "PRR",
-            Self::PrrCubic => "PRR with CUBIC",
-            Self::PrrConservative => "PRR-CRB",
-            Self::PrrSafe => "RFC 9937",
-            Self::PrrUnlimited => "PRR-UB",
-            Self::Linux => "Linux",
-            Self::Rfc3517 => "RFC 3517",
-        }
-    }
-
     /// The name of the profile.
     pub const fn profile(self) -> &'static str {
         match self {
@@ -100,51 +76,28 @@ impl Scheme {
     }
 }
 
-/// A network, or an application's behaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Network {
-    /// Segments are lost independently of each other.
-    Random,
-    /// Segments are lost in bursts.
-    Bursts,
-    /// Segments are lost independently, ACKs in bursts, so that the next ACK covers many segments (a
-    /// stretch ACK).
-    AckLoss,
-    /// Segments are lost in bursts, and the receiver delays ACKs while nothing is missing.
-    DelayedAcks,
-    /// Segments are lost, and segments and ACKs are reordered.
-    Reordering,
-    /// Segments are lost, and segments and ACKs are duplicated, so that some ACKs deliver nothing.
-    Duplicates,
-    /// Segments are lost, and the application pauses between writes.
-    Stalls,
+choices! {
+    /// A network, or an application's behaviour.
+    pub enum Network {
+        /// Segments are lost independently of each other.
+        Random = "random losses",
+        /// Segments are lost in bursts.
+        Bursts = "bursts of losses",
+        /// Segments are lost independently, ACKs in bursts, so that the next ACK covers many segments (a
+        /// stretch ACK).
+        AckLoss = "ACK loss",
+        /// Segments are lost in bursts, and the receiver delays ACKs while nothing is missing.
+        DelayedAcks = "delayed ACKs",
+        /// Segments are lost, and segments and ACKs are reordered.
+        Reordering = "reordering",
+        /// Segments are lost, and segments and ACKs are duplicated, so that some ACKs deliver nothing.
+        Duplicates = "duplicates",
+        /// Segments are lost, and the application pauses between writes.
+        Stalls = "application stalls",
+    }
 }
 
 impl Network {
-    /// In the order of reports.
-    pub const ALL: [Self; 7] = [
-        Self::Random,
-        Self::Bursts,
-        Self::AckLoss,
-        Self::DelayedAcks,
-        Self::Reordering,
-        Self::Duplicates,
-        Self::Stalls,
-    ];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random losses",
-            Self::Bursts => "bursts of losses",
-            Self::AckLoss => "ACK loss",
-            Self::DelayedAcks => "delayed ACKs",
-            Self::Reordering => "reordering",
-            Self::Duplicates => "duplicates",
-            Self::Stalls => "application stalls",
-        }
-    }
-
     /// The settings that differ from `COMMON`.
     pub const fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
@@ -242,22 +195,22 @@ impl PropertyCell {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(setup: &Setup) -> Result<Figure<PropertyCell>, ExperimentError> {
+pub fn figure(setup: &Setup) -> Result<Figure<PropertyCell>> {
     let cells = run_cells(setup)?;
     let flows = setup.effort.of(FLOWS, QUICK_FLOWS);
     let title = format!("Properties of recovery: {flows} flows of each rate control on each network");
     Ok(Figure::new(NAME, ID, title, claims::all(&cells, &setup.base), chart(&cells), cells))
 }
 
-fn run_cells(setup: &Setup) -> Result<Vec<PropertyCell>, ExperimentError> {
+fn run_cells(setup: &Setup) -> Result<Vec<PropertyCell>> {
     in_parallel(Network::ALL.len() * Scheme::ALL.len(), cores(), |i| {
         let (network, scheme) = (i / Scheme::ALL.len(), i % Scheme::ALL.len());
         run_cell(setup, Network::ALL[network], Scheme::ALL[scheme])
     })
 }
 
-fn run_cell(setup: &Setup, network: Network, scheme: Scheme) -> Result<PropertyCell, ExperimentError> {
-    let own: Vec<_> = settings_of(network).collect();
+fn run_cell(setup: &Setup, network: Network, scheme: Scheme) -> Result<PropertyCell> {
+    let own = settings_of(network).map(|(key, value)| format!("{key}={value}")).joined(" ");
     let mut bench = Bench::new(setup, scheme.profile(), &own)?;
     let mut watch = Watch::new(bench.spec.server.mss, scheme.recover_fs());
     if setup.is_mutated("one-block") {
@@ -304,15 +257,18 @@ fn chart(cells: &[PropertyCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     Ok(to_sheet(figure(setup)?))
 }
 
 fn to_sheet(figure: Figure<PropertyCell>) -> Sheet {
     let columns = columns::cells();
     let counterexamples = Counterexample::of(&figure.cells);
-    let sheet = figure.sheet(|cells| columns.to_text(cells, &columns::TEXT), &columns);
-    sheet.with_rows("counterexamples", &columns::counterexamples(), &counterexamples)
+    figure.sheet(|cells| columns.to_text(cells, &columns::TEXT), &columns).with_rows(
+        "counterexamples",
+        &columns::counterexamples(),
+        &counterexamples,
+    )
 }
 
 #[cfg(test)]

@@ -35,16 +35,9 @@ mod web;
 pub use rows::Row;
 
 use super::NAME;
-use crate::claims::Claim;
-use crate::experiment::Effort;
 use crate::prelude::*;
 use connection::Connection;
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::Settings;
 use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold};
-use recoup_support::threads::{cores, in_parallel};
-use std::path::Path;
-use std::sync::Arc;
 use users::{Hosts, Users};
 
 /// The settings that the users' networks and applications decide.
@@ -141,15 +134,16 @@ impl Arm {
         let mut hosts = Hosts::new(settings, &client, &setup.profile(self.profile));
         if let Some(srtt_divisor) = self.srtt_divisor {
             let is_off = srtt_divisor == 1 && setup.is_mutated("one-timer-off");
-            hosts.set_early_retransmit(match is_off {
-                true => EarlyRetransmit::Off,
-                false => EarlyRetransmit::Delayed {
+            hosts.set_early_retransmit(if is_off {
+                EarlyRetransmit::Off
+            } else {
+                EarlyRetransmit::Delayed {
                     threshold: EarlyThreshold::AllButOne,
                     srtt_divisor,
                     // Wide bounds, lest they hide the divisor.
                     min: Duration::from_millis(2),
                     max: Duration::from_secs(4),
-                },
+                }
             });
         }
         hosts
@@ -168,7 +162,7 @@ pub struct Cell {
 /// Runs the connections of `users` users with each arm, on `threads` cores. The result does not depend on `threads`.
 fn run(setup: &Setup, population: &Users, arms: &[Arm], users: u32, threads: usize) -> Result<Vec<Cell>, String> {
     let settings = settings(&setup.base)?;
-    let mut cells: Vec<Cell> = Vec::new();
+    let mut cells: Vec<Cell> = vec![];
     for arm in arms {
         let hosts = arm.hosts(setup, &settings);
         let baseline = cells.first();
@@ -194,8 +188,7 @@ fn settings(base: &Scenario) -> Result<Settings, String> {
     let mut settings = base.settings.clone();
     for (key, value) in HOSTS {
         if base.settings.get(key) == paper.settings.get(key) {
-            let set = settings.set(key, value, Path::new(""));
-            set.map_err(|e| e.to_string())?;
+            settings.set(key, value, Path::new("")).map_err(|e| e.to_string())?;
         }
     }
     Ok(settings)
@@ -222,7 +215,7 @@ fn evaluate(id: Id, cells: &[Cell]) -> Evaluation {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet> {
     let users = setup.users.unwrap_or(id.default_users(setup.effort));
     let mut population = id.users();
     if setup.is_mutated("single-losses") {
@@ -232,8 +225,8 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
     let found = evaluate(id, &cells);
     let arms: Vec<&str> = cells.iter().map(|cell| cell.arm.name).collect();
     let title = format!("{} {users} users, seed {}", title(id), setup.seed());
-    let figure = Figure::new(NAME, id.name(), title, found.claims, found.picture, found.rows);
-    let sheet = figure.sheet(|rows| rows::to_text(rows, &arms), &rows::columns(id.name()));
+    let sheet = Figure::new(NAME, id.name(), title, found.claims, found.picture, found.rows)
+        .sheet(|rows| rows::to_text(rows, &arms), &rows::columns(id.name()));
     let add = |sheet: Sheet, (name, picture)| sheet.with_picture(name, picture);
     Ok(found.more.into_iter().fold(sheet, add))
 }

@@ -2,7 +2,7 @@
 
 use crate::flow::Entry;
 use crate::prelude::*;
-use recoup_recovery::{LossDetector, State, Timer};
+use recoup_recovery::LossDetector;
 
 /// The server's response to an ACK, a write or a timer at one instant.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,8 +86,7 @@ impl Trace {
 
     /// The ACKs of the first recovery, from the one that begins it.
     pub fn recovery_acks(&self) -> impl Iterator<Item = &Step> {
-        let steps = self.recovery().map_or(&[][..], |(steps, _)| steps);
-        steps.iter().filter(|step| step.on_ack)
+        self.recovery().map_or(&[][..], |(steps, _)| steps).iter().filter(|step| step.on_ack)
     }
 
     /// How long the first recovery lasted, in ms; `None` if there was none, or no end.
@@ -113,11 +112,7 @@ impl Trace {
 
     /// All retransmissions: time in ms, segment and trigger.
     pub fn retransmissions(&self) -> impl Iterator<Item = (f64, u64, Trigger)> {
-        let steps = self.steps.iter();
-        steps.flat_map(|step| {
-            let again = step.again.iter();
-            again.map(|(segment, trigger)| (step.at_ms, *segment, *trigger))
-        })
+        self.steps.iter().flat_map(|step| step.again.iter().map(|(segment, trigger)| (step.at_ms, *segment, *trigger)))
     }
 
     /// When this many segments were acknowledged, in ms.
@@ -135,7 +130,7 @@ impl Bench {
 }
 
 /// Runs one flow.
-pub fn flow(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Trace, ExperimentError> {
+pub fn flow(setup: &Setup, profile: &str, own: &str) -> Result<Trace> {
     Ok(Bench::new(setup, profile, own)?.trace(0))
 }
 

@@ -11,8 +11,7 @@ const FILE_ENDINGS: [&str; 5] = ["svg", "pdf", "png", "json", "csv"];
 
 /// The report of these experiments, as one HTML page. Experiments of a paper that are not finished are named as missing.
 pub fn to_html(finished: &Finished, effort: Effort) -> String {
-    let seeds = finished.runs.iter().map(|run| run.seed.to_string());
-    let mut seeds: Vec<String> = seeds.collect();
+    let mut seeds: Vec<String> = finished.runs.iter().map(|run| run.seed.to_string()).collect();
     seeds.sort_unstable();
     seeds.dedup();
     let version = env!("CARGO_PKG_VERSION");
@@ -32,8 +31,7 @@ pub fn to_html(finished: &Finished, effort: Effort) -> String {
 }
 
 fn paper(paper: &crate::Paper, finished: &Finished, effort: Effort) -> Paper {
-    let experiments = paper.experiments.iter();
-    let experiments = experiments.map(|one| experiment(one, finished, effort));
+    let experiments = paper.experiments.iter().map(|one| experiment(one, finished, effort));
     let sentences = paper.sentences.iter().cloned().map(|one| Sentence {
         section: one.section,
         says: one.says,

@@ -142,40 +142,39 @@ fn chart() -> LineChart {
 ///
 /// # Errors
 /// Never.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let p = if setup.is_mutated("rare-loss") { Ppm::new(100) } else { Ppm::percent(LOSS) };
     Ok(figure(p).sheet(text, &columns()))
 }
 
 fn columns() -> Columns<ThresholdCell> {
-    columns_of_figure::<ThresholdCell>(ID)
-        .column("packet", "", "the packet", |c| c.packet.packet)
-        .column("size", "bytes", "length of the IP packet", |c| c.packet.size)
-        .column("q_percent", "%", "q: probability that the loss of the packet causes a timeout", |c| c.packet.q_percent)
-        .column("rto_ms", "ms", "the RTO", |c| c.rto_ms)
-        .column(
-            "threshold_bits_per_second",
-            "bit/s",
-            "smallest bandwidth at which the arbitrator copies the packet; unknown if none",
-            |c| c.threshold_bits_per_second,
-        )
-        .column("solved_bits_per_second", "bit/s", "the formula solved for the bandwidth", |c| c.solved_bits_per_second)
+    columns!(columns_of_figure::<ThresholdCell>(ID), c;
+        packet, "", "the packet" => c.packet.packet;
+        size, "bytes", "length of the IP packet" => c.packet.size;
+        q_percent, "%", "q: probability that the loss of the packet causes a timeout" => c.packet.q_percent;
+        rto_ms, "ms", "the RTO";
+        threshold_bits_per_second, "bit/s", "smallest bandwidth at which the arbitrator copies the packet; unknown if none";
+        solved_bits_per_second, "bit/s", "the formula solved for the bandwidth";
+    )
 }
 
 /// A table with a row per packet and a column per RTO.
 fn text(cells: &[ThresholdCell]) -> String {
     const N: usize = RTOS.len();
-    let packets = Columns::new()
-        .shown("packet", |row: &[ThresholdCell; N]| row[0].packet.packet)
-        .shown("IP length (bytes)", |row| row[0].packet.size)
-        .shown("q (%)", |row| row[0].packet.q_percent);
+    let packets = columns!(Columns::<[ThresholdCell; N]>::new(), row;
+        "packet" => row[0].packet.packet;
+        "IP length (bytes)" => row[0].packet.size;
+        "q (%)" => row[0].packet.q_percent;
+    );
     let kbits = |bits: u64| format!("{:.2}", bits as f64 / 1e3);
-    let columns = RTOS.into_iter().enumerate().fold(packets, |columns, (i, rto)| {
-        columns.shown(format!("kbit/s at RTO {rto} ms"), move |row| {
-            row[i].threshold_bits_per_second.map_or("never".into(), kbits)
+    RTOS.into_iter()
+        .enumerate()
+        .fold(packets, |columns, (i, rto)| {
+            columns.shown(format!("kbit/s at RTO {rto} ms"), move |row| {
+                row[i].threshold_bits_per_second.map_or("never".into(), kbits)
+            })
         })
-    });
-    columns.to_table(cells.as_chunks().0)
+        .to_table(cells.as_chunks().0)
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ mod trial;
 mod watch;
 
 use crate::prelude::*;
-pub use grid::{Copied, GAP, LOSS, Load, Network, Recovery, Setup};
+pub use grid::{Copied, GAP, Load, Network, Recovery, Setup};
 pub use watch::Pairs;
 
 use super::NAME;
@@ -205,7 +205,7 @@ fn chart(cells: &[CombinedCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(run: &experiment::Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(run: &experiment::Setup) -> Result<Sheet> {
     let [full, quick] = FLOWS;
     Ok(to_sheet(figure(run, run.effort.of(full, quick))?))
 }

@@ -16,8 +16,6 @@ use crate::experiment;
 use crate::prelude::*;
 use recoup_lab::scenario::Experiment;
 use recoup_lab::world::{WorldResult, WorldScenario};
-use recoup_support::stats::Estimate;
-use recoup_support::threads::{cores, in_parallel};
 
 /// The name on the command line.
 pub const ID: &str = "congestion";
@@ -34,30 +32,19 @@ pub const PROFILES: [&str; 2] = ["linux-3.17", "linux-6"];
 /// How long a pair of hosts pauses between fetches, on average: from a light load to an overload.
 pub const THINK_TIMES: [&str; 3] = ["2.5s", "1s", "250ms"];
 
-/// Who sends copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Copying {
-    /// Nobody.
-    None,
-    /// The first group.
-    Half,
-    /// Both groups.
-    All,
+choices! {
+    /// Who sends copies.
+    pub enum Copying {
+        /// Nobody.
+        None = "nobody",
+        /// The first group.
+        Half = "half",
+        /// Both groups.
+        All = "all",
+    }
 }
 
 impl Copying {
-    /// In the order of reports.
-    pub const ALL: [Self; 3] = [Self::None, Self::Half, Self::All];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "nobody",
-            Self::Half => "half",
-            Self::All => "all",
-        }
-    }
-
     /// Whether a group copies.
     const fn copies(self, group: usize) -> bool {
         match self {
@@ -81,8 +68,10 @@ pub struct Setup {
 
 impl Setup {
     fn all() -> impl Iterator<Item = Self> {
-        let loads = PROFILES.iter().flat_map(|profile| THINK_TIMES.map(|think| (profile, think)));
-        loads.flat_map(|(profile, think)| Copying::ALL.map(|copying| Self { profile, think, copying }))
+        PROFILES
+            .iter()
+            .flat_map(|profile| THINK_TIMES.map(|think| (profile, think)))
+            .flat_map(|(profile, think)| Copying::ALL.map(|copying| Self { profile, think, copying }))
     }
 }
 
@@ -190,8 +179,8 @@ fn figure_of(experiment: &experiment::Setup, world: &WorldScenario) -> Result<Fi
     let runs = world.runs as usize;
     let results =
         in_parallel(setups.len() * runs, cores(), |i| run_one(experiment, world, setups[i / runs], (i % runs) as u64))?;
-    let cells = setups.iter().zip(results.chunks(runs));
-    let cells: Vec<_> = cells.map(|(setup, runs)| CongestionCell::of(*setup, runs)).collect();
+    let cells: Vec<_> =
+        setups.iter().zip(results.chunks(runs)).map(|(setup, runs)| CongestionCell::of(*setup, runs)).collect();
     let title = format!(
         "Copies that share a bottleneck with what they compete with: {runs} worlds of {} s per row, seeds from {}",
         world.duration.as_secs(),
@@ -210,9 +199,10 @@ fn run_one(
     let is_light = setup.think == THINK_TIMES[0];
     let think = if experiment.is_mutated("overload") && is_light { THINK_TIMES[2] } else { setup.think };
     for (place, group) in GROUPS.iter().enumerate() {
-        let profile = match setup.copying.copies(place) {
-            true => experiment.profile_name(&format!("{}+slp", setup.profile)),
-            false => setup.profile.to_owned(),
+        let profile = if setup.copying.copies(place) {
+            experiment.profile_name(&format!("{}+slp", setup.profile))
+        } else {
+            setup.profile.to_owned()
         };
         for (key, value) in [("profile", &*profile), ("slp.p", "learned"), ("think", think)] {
             world.set(&format!("workloads.{group}.{key}"), value)?;
@@ -231,19 +221,21 @@ fn chart(cells: &[CongestionCell]) -> BarChart {
         Copying::ALL.map(|copying| format!("copies: {}", copying.name())),
     );
     let groups = ["the group that may copy", "the other group"].into_iter().enumerate();
-    let panels = PROFILES.iter().flat_map(|profile| groups.clone().map(move |group| (profile, group)));
-    panels.fold(chart, |chart, (profile, (group, name))| {
-        let fct = |setup| Some(mean(&grid.at(setup).groups[group].fct_ms).mean);
-        let bars = |think| (think, Copying::ALL.map(|copying| fct(Setup { profile, think, copying })));
-        chart.panel(format!("{profile}, {name}"), THINK_TIMES.map(bars))
-    })
+    PROFILES.iter().flat_map(|profile| groups.clone().map(move |group| (profile, group))).fold(
+        chart,
+        |chart, (profile, (group, name))| {
+            let fct = |setup| Some(mean(&grid.at(setup).groups[group].fct_ms).mean);
+            let bars = |think| (think, Copying::ALL.map(|copying| fct(Setup { profile, think, copying })));
+            chart.panel(format!("{profile}, {name}"), THINK_TIMES.map(bars))
+        },
+    )
 }
 
 /// The cells as [`figure`] computes them, in every format.
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &experiment::Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &experiment::Setup) -> Result<Sheet> {
     let Figure { title, cells, claims, picture, .. } = figure(setup)?;
     let rows = columns::rows(&cells);
     Ok(Figure::new(NAME, ID, title, claims, picture, rows).sheet(columns::text, &columns::all()))

@@ -24,28 +24,15 @@ pub const ID: &str = "duplication";
 /// The longest time that counts for a fetch.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How packets are protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Arm {
-    /// Retransmissions alone.
-    Arq,
-    /// Every packet is sent twice.
-    All,
-    /// SLP.
-    Slp,
-}
-
-impl Arm {
-    /// In the order of reports.
-    pub const ALL: [Self; 3] = [Self::Arq, Self::All, Self::Slp];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Arq => "none",
-            Self::All => "all",
-            Self::Slp => "SLP",
-        }
+choices! {
+    /// How packets are protected.
+    pub enum Arm {
+        /// Retransmissions alone.
+        Arq = "none",
+        /// Every packet is sent twice.
+        All = "all",
+        /// SLP.
+        Slp = "SLP",
     }
 }
 
@@ -83,7 +70,7 @@ impl DuplicationCell {
 
     /// A quantile of the completion time in ms.
     pub fn quantile_ms(&self, q: f64) -> f64 {
-        crate::distribution::quantile(&self.fct_ms, q).unwrap_or(f64::NAN)
+        crate::distribution::quantile(&self.fct_ms, q).unwrap_or(NAN)
     }
 
     /// Payload delivered once per IP byte sent.
@@ -96,8 +83,8 @@ impl DuplicationCell {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    let mut cells = Vec::new();
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
+    let mut cells = vec![];
     for (file, writes) in FILES {
         let flows = match file {
             34_000 => setup.effort.of(12_000, 3_000),
@@ -115,23 +102,17 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 fn cell(setup: &Setup, (file, writes): (u64, &'static str), arm: Arm, flows: u64) -> Result<DuplicationCell> {
     let all = arm == Arm::All;
     let takes_more = all && !setup.is_mutated("free-copies");
-    let own = plain(&[
-        ("rtt", "40ms"),
-        ("rate", if takes_more { "10Mbit" } else { "20Mbit" }),
-        ("request", "300B"),
-        ("writes", writes),
-        ("ack", "linux"),
-        (
-            "drop",
-            if all { "up:bernoulli:0.0004,down:bernoulli:0.0004" } else { "up:bernoulli:0.02,down:bernoulli:0.02" },
-        ),
-    ]);
+    let rate = if takes_more { "10Mbit" } else { "20Mbit" };
+    let loss = if all { 0.0004 } else { 0.02 };
+    let drop = format!("up:bernoulli:{loss},down:bernoulli:{loss}");
+    let own = plain(&format!("rtt=40ms rate={rate} request=300B writes={writes} ack=linux drop={drop}"));
     let profile = if arm == Arm::Slp { "linux-3.17+slp" } else { "linux-3.17" };
-    let fetches = records(setup, profile, &own, flows, |record| {
+    let (mut fct_ms, bytes): (Vec<f64>, Vec<u64>) = records(setup, profile, &own, flows, |record| {
         let fct = record.fct.map_or(LONGEST, |fct| fct.min(LONGEST));
         (fct.as_secs_f64() * 1e3, record.bytes_sent)
-    })?;
-    let (mut fct_ms, bytes): (Vec<f64>, Vec<u64>) = fetches.into_iter().unzip();
+    })?
+    .into_iter()
+    .unzip();
     fct_ms.sort_unstable_by(f64::total_cmp);
     let bytes = bytes.iter().sum::<u64>() as f64 * if takes_more { 2.0 } else { 1.0 };
     Ok(DuplicationCell { file, arm, flows, fct_ms, bytes: bytes / flows as f64 })
@@ -159,29 +140,31 @@ fn chart(cells: &[DuplicationCell]) -> BarChart {
 }
 
 fn columns() -> Columns<DuplicationCell> {
-    columns_of_figure::<DuplicationCell>(ID)
-        .column("file", "bytes", "length of the file", |c| c.file)
-        .column("duplicated", "", "which packets are sent twice", |c| c.arm.name())
-        .column("flows", "", "fetches", |c| c.flows)
-        .column("fct_ms_mean", "ms", "mean completion time", |c| c.mean_ms().mean)
-        .column("fct_ms_half", "ms", "half of its interval of 95 % confidence", |c| c.mean_ms().half)
-        .column("fct_ms_p50", "ms", "median", |c| c.quantile_ms(0.5))
-        .column("fct_ms_p99", "ms", "99th percentile", |c| c.quantile_ms(0.99))
-        .column("bytes", "bytes", "IP bytes per fetch", |c| c.bytes)
-        .column("goodput", "", "payload delivered once, of the IP bytes sent", |c| c.goodput())
+    columns!(columns_of_figure::<DuplicationCell>(ID), c;
+        file, "bytes", "length of the file";
+        duplicated, "", "which packets are sent twice" => c.arm.name();
+        flows, "", "fetches";
+        fct_ms_mean, "ms", "mean completion time" => c.mean_ms().mean;
+        fct_ms_half, "ms", "half of its interval of 95 % confidence" => c.mean_ms().half;
+        fct_ms_p50, "ms", "median" => c.quantile_ms(0.5);
+        fct_ms_p99, "ms", "99th percentile" => c.quantile_ms(0.99);
+        bytes, "bytes", "IP bytes per fetch";
+        goodput, "", "payload delivered once, of the IP bytes sent" => c.goodput();
+    )
 }
 
 fn text(cells: &[DuplicationCell]) -> String {
-    Columns::new()
-        .shown("file (kB)", |c: &DuplicationCell| c.file / 1000)
-        .shown("duplicated", |c| c.arm.name())
-        .shown("fetches", |c| c.flows)
-        .shown("mean (ms)", |c| c.mean_ms())
-        .shown("median (ms)", |c| format!("{:.1}", c.quantile_ms(0.5)))
-        .shown("p99 (ms)", |c| format!("{:.1}", c.quantile_ms(0.99)))
-        .shown("IP bytes", |c| format!("{:.0}", c.bytes))
-        .shown("goodput (%)", |c| format!("{:.1}", 100.0 * c.goodput()))
-        .to_table(cells)
+    columns!(Columns::<DuplicationCell>::new(), c;
+        "file (kB)" => c.file / 1000;
+        "duplicated" => c.arm.name();
+        "fetches" => c.flows;
+        "mean (ms)" => c.mean_ms();
+        "median (ms)" => format!("{:.1}", c.quantile_ms(0.5));
+        "p99 (ms)" => format!("{:.1}", c.quantile_ms(0.99));
+        "IP bytes" => format!("{:.0}", c.bytes);
+        "goodput (%)" => format!("{:.1}", 100.0 * c.goodput());
+    )
+    .to_table(cells)
 }
 
 #[cfg(test)]

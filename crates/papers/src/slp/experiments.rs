@@ -7,7 +7,7 @@ use super::{
 use crate::experiment::{Run, run};
 
 /// The experiments, in the order of the command line.
-pub(crate) const RUNS: &[Run] = &[
+pub const RUNS: &[Run] = &[
     run(fec::ID, &[], fec::sheet),
     run(timers::ID, &[], timers::sheet),
     run(duplication::ID, &[], duplication::sheet),

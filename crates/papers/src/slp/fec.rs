@@ -112,8 +112,10 @@ pub fn figure(setup: &Setup) -> Result<Figure<CodeCell>> {
         Ok(CodeCell { p, code, fails: code.fails(p), paper: code.paper(p), alone, with_arq, seed, groups })
     });
     let cells = cells.collect::<Result<Vec<_>>>()?;
-    let arq = LOSSES.map(|p| trial::transmissions(loses(p), packets, seed).map(|counts| (p, counts)));
-    let arq = arq.into_iter().collect::<Result<Vec<_>>>()?;
+    let arq = LOSSES
+        .map(|p| trial::transmissions(loses(p), packets, seed).map(|counts| (p, counts)))
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?;
     Ok(Figure::new(NAME, ID, title(seed, packets), claims::all(&cells, &arq), chart(), cells))
 }
 
@@ -154,34 +156,34 @@ fn chart() -> LineChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     Ok(figure(setup)?.sheet(text, &columns()))
 }
 
 /// A row per code and loss rate.
 fn columns() -> Columns<CodeCell> {
-    columns_of_figure::<CodeCell>(ID)
-        .column("seed", "", "seed of the simulation", |c| c.seed)
-        .column("groups", "groups", "groups simulated", |c| c.groups)
-        .column("p", "", "probability that a packet is lost", |c| c.p)
-        .column("n", "packets", "data packets per group", |c| c.code.n)
-        .column("k", "packets", "redundant packets per group; 0 for ARQ", |c| c.code.k)
-        .column("fails", "", "probability that a group loses more than k packets", |c| c.fails)
-        .column("paper", "unique packets/sent", "goodput by the paper's formula", |c| c.paper)
-        .group("alone", trial::columns("without retransmissions"), |c| Some(&c.alone))
-        .group("with_arq", trial::columns("with retransmissions of what the code cannot recover"), |c| {
-            Some(&c.with_arq)
-        })
+    columns!(columns_of_figure::<CodeCell>(ID), c;
+        seed, "", "seed of the simulation";
+        groups, "groups", "groups simulated";
+        p, "", "probability that a packet is lost";
+        n, "packets", "data packets per group" => c.code.n;
+        k, "packets", "redundant packets per group; 0 for ARQ" => c.code.k;
+        fails, "", "probability that a group loses more than k packets";
+        paper, "unique packets/sent", "goodput by the paper's formula";
+    )
+    .group("alone", trial::columns("without retransmissions"), |c| Some(&c.alone))
+    .group("with_arq", trial::columns("with retransmissions of what the code cannot recover"), |c| Some(&c.with_arq))
 }
 
 /// A table with a row per cell, for some of the loss rates. Then the goodputs of all cells whose closed
 /// form lies outside the simulated interval.
 fn text(cells: &[CodeCell]) -> String {
     let printed: Vec<CodeCell> = cells.iter().filter(|cell| PRINTED.contains(&cell.p)).cloned().collect();
-    let table = Columns::new()
-        .shown("lost (%)", |c: &CodeCell| claims::percent(c.p))
-        .shown("code (n+k)", |c| c.code.name())
-        .shown("groups losing more than k (%)", |c| claims::percent(c.fails));
+    let table = columns!(Columns::<CodeCell>::new(), c;
+        "lost (%)" => claims::percent(c.p);
+        "code (n+k)" => c.code.name();
+        "groups losing more than k (%)" => claims::percent(c.fails);
+    );
     let goodputs: [(&str, Number<CodeCell>); 5] = [
         ("goodput, paper (unique/sent)", |c| c.paper),
         ("FEC alone", |c| c.alone.exact),
@@ -198,7 +200,7 @@ fn text(cells: &[CodeCell]) -> String {
 
 /// The goodputs whose closed form lies outside the simulated interval.
 fn exceptions(cells: &[CodeCell]) -> String {
-    let mut outside = Vec::new();
+    let mut outside = vec![];
     for cell in cells {
         for (name, goodput) in [("alone", cell.alone), ("with ARQ", cell.with_arq)] {
             if !goodput.agrees {
@@ -207,10 +209,7 @@ fn exceptions(cells: &[CodeCell]) -> String {
             }
         }
     }
-    match outside.is_empty() {
-        true => format!("none of {}", 2 * cells.len()),
-        false => outside.join("; "),
-    }
+    if outside.is_empty() { format!("none of {}", 2 * cells.len()) } else { outside.join("; ") }
 }
 
 #[cfg(test)]

@@ -18,31 +18,17 @@ use crate::prelude::*;
 /// Fetches per run.
 pub const FETCHES: u64 = 50;
 
-/// A kind of copied packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copied {
-    /// The client's SYN.
-    Syn,
-    /// The server's SYN-ACK.
-    SynAck,
-    /// The request.
-    Request,
-    /// A segment of the file.
-    File,
-}
-
-impl Copied {
-    /// All, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Syn, Self::SynAck, Self::Request, Self::File];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Syn => "syn",
-            Self::SynAck => "syn_ack",
-            Self::Request => "request",
-            Self::File => "file",
-        }
+choices! {
+    /// A kind of copied packet.
+    pub enum Copied {
+        /// The client's SYN.
+        Syn = "syn",
+        /// The server's SYN-ACK.
+        SynAck = "syn_ack",
+        /// The request.
+        Request = "request",
+        /// A segment of the file.
+        File = "file",
     }
 }
 
@@ -94,7 +80,7 @@ impl Observer for Watch {
 /// Runs a profile `runs` times, with the seed of `setup` and the seeds that follow it.
 fn runs(setup: &Setup, profile: &str, runs: usize) -> Result<Vec<Run>> {
     in_parallel(runs, cores(), |i| {
-        let mut bench = Bench::new(setup, profile, &[])?;
+        let mut bench = Bench::new(setup, profile, "")?;
         bench.seed = bench.seed.wrapping_add(i as u64);
         let (mut watch, mut bytes) = (Watch::default(), 0);
         let times = (0..FETCHES).map(|flow| {

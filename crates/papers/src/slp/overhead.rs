@@ -21,7 +21,6 @@ mod claims;
 use super::NAME;
 use crate::prelude::*;
 use recoup_recovery::Sender;
-use recoup_tcp::Endpoint;
 use std::time;
 
 /// The name on the command line.
@@ -56,8 +55,8 @@ pub struct OverheadCell {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    let mut cells = PROFILES.into_iter().map(|name| counted(setup, name)).collect::<Result<Vec<_>, _>>()?;
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
+    let mut cells = PROFILES.into_iter().map(|name| counted(setup, name)).collect::<Result<Vec<_>>>()?;
     time_batches(setup, &mut cells)?;
     let machine = if setup.is_mutated("small-machine") { 16e6 } else { 16e9 };
     let title = "What SLP costs the hosts, in fetches of 34 kB";
@@ -66,9 +65,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 
 /// The quantities that do not depend on the machine.
 fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell> {
-    let mut bench = Bench::new(setup, name, &[])?;
+    let mut bench = Bench::new(setup, name, "")?;
     let mut most = MostMemory::default();
-    let (mut times, mut bytes, mut steps) = (Vec::new(), 0, 0);
+    let (mut times, mut bytes, mut steps) = (vec![], 0, 0);
     for flow in 0..BATCH {
         most.now = [0; 2];
         let record = bench.observe(flow, &mut most);
@@ -80,7 +79,7 @@ fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell> {
     Ok(OverheadCell {
         profile: setup.profile(name).to_string(),
         flows: BATCH,
-        median_ms: crate::distribution::quantile(&times, 0.5).unwrap_or(f64::NAN),
+        median_ms: crate::distribution::quantile(&times, 0.5).unwrap_or(NAN),
         bytes: bytes as f64 / BATCH as f64,
         steps: steps as f64 / BATCH as f64,
         memory: most.most,
@@ -93,7 +92,7 @@ fn time_batches(setup: &Setup, cells: &mut [OverheadCell]) -> Result<()> {
     let batches = setup.effort.of(40, 15);
     for _ in 0..batches {
         for (cell, name) in cells.iter_mut().zip(PROFILES) {
-            let mut bench = Bench::new(setup, name, &[])?;
+            let mut bench = Bench::new(setup, name, "")?;
             let begun = time::Instant::now();
             for flow in 0..BATCH {
                 bench.record(flow);
@@ -134,24 +133,26 @@ fn chart(cells: &[OverheadCell]) -> BarChart {
 }
 
 fn columns() -> Columns<OverheadCell> {
-    columns_of_figure::<OverheadCell>(ID)
-        .column("profile", "", "profile of both hosts", |c| c.profile.clone())
-        .column("flows", "", "fetches", |c| c.flows)
-        .column("fct_ms_p50", "ms", "median completion time", |c| c.median_ms)
-        .column("bytes", "bytes", "IP bytes per fetch", |c| c.bytes)
-        .column("steps", "", "packets and timers that the hosts processed, per fetch", |c| c.steps)
-        .column("memory", "bytes", "the most memory of both senders together", |c| c.memory as u64)
+    columns!(columns_of_figure::<OverheadCell>(ID), c;
+        profile, "", "profile of both hosts" => c.profile.clone();
+        flows, "", "fetches";
+        fct_ms_p50, "ms", "median completion time" => c.median_ms;
+        bytes, "bytes", "IP bytes per fetch";
+        steps, "", "packets and timers that the hosts processed, per fetch";
+        memory, "bytes", "the most memory of both senders together" => c.memory as u64;
+    )
 }
 
 fn text(cells: &[OverheadCell]) -> String {
-    let table = Columns::new()
-        .shown("profile", |c: &OverheadCell| c.profile.clone())
-        .shown("fetches", |c| c.flows)
-        .shown("median (ms)", |c| format!("{:.1}", c.median_ms))
-        .shown("IP bytes", |c| format!("{:.0}", c.bytes))
-        .shown("packets and timers", |c| format!("{:.1}", c.steps))
-        .shown("memory (bytes)", |c| c.memory)
-        .to_table(cells);
+    let table = columns!(Columns::<OverheadCell>::new(), c;
+        "profile" => c.profile.clone();
+        "fetches" => c.flows;
+        "median (ms)" => format!("{:.1}", c.median_ms);
+        "IP bytes" => format!("{:.0}", c.bytes);
+        "packets and timers" => format!("{:.1}", c.steps);
+        "memory (bytes)" => c.memory;
+    )
+    .to_table(cells);
     format!("Per fetch; the claims have bounds of the CPU time, which depends on the machine.\n\n{table}")
 }
 

@@ -67,7 +67,7 @@ pub struct Learned {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let cells = cells(setup)?;
     let title = "What losses and copies cost on average, and what the arbitrator estimates";
     let claims = claims::all(&cells, learned(setup)?);
@@ -75,7 +75,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 }
 
 /// The settings of a request that is answered with one segment.
-const REQUEST: Keys<'static> = &[("rtt", "40ms"), ("request", "300B"), ("segments", "1")];
+const REQUEST: &str = "rtt=40ms request=300B segments=1";
 
 fn cells(setup: &Setup) -> Result<Vec<StakeCell>> {
     let up = if setup.is_mutated("no-loss") { "none" } else { "up:bernoulli:0.02" };
@@ -85,15 +85,15 @@ fn cells(setup: &Setup) -> Result<Vec<StakeCell>> {
     let t2 = |bytes: f64, kbps: f64| (1.0 - LOSS) * bytes * 8.0 / kbps;
     // SYN and request with their headers.
     let (syn, request) = (60.0, 352.0);
-    let cell = |row, rate_kbps, predicted_ms, flows, arms: [(&str, Keys<'_>); 2]| {
+    let cell = |row, rate_kbps, predicted_ms, flows, arms: [(&str, &str); 2]| -> Result<_> {
         let [one, other] = arms.map(|(profile, settings)| times(setup, profile, settings, flows));
         let longer = one?.into_iter().zip(other?).map(|(one, other)| other - one);
         Ok(StakeCell { row, rate_kbps, flows, longer_ms: Estimate::of(longer), predicted_ms })
     };
-    let [plain, lossy]: [Keys<'_>; 2] = [&[("rate", "20Mbit")], &[("rate", "20Mbit"), ("drop", up)]];
-    let busy: Keys<'_> = &[("rate", "1Mbit"), ("segments", "100"), ("slp.p", "0.5"), ("slp.q", "first:1")];
-    let above: Keys<'_> = &[("rate", "1Mbit"), ("drop", up), ("slp.q", "syn:1")];
-    let below: Keys<'_> = &[("rate", "16kbit"), ("drop", up), ("slp.q", "syn:1")];
+    let [plain, lossy]: [&str; 2] = ["rate=20Mbit", &format!("rate=20Mbit drop={up}")];
+    let busy = "rate=1Mbit segments=100 slp.p=0.5 slp.q=first:1";
+    let above = &format!("rate=1Mbit drop={up} slp.q=syn:1");
+    let below = &format!("rate=16kbit drop={up} slp.q=syn:1");
     let copied = |settings| [(WITHOUT, settings), (WITH, settings)];
     Ok(vec![
         cell("loss", 20_000, t1, many, [(WITHOUT, plain), (WITHOUT, lossy)])?,
@@ -105,32 +105,22 @@ fn cells(setup: &Setup) -> Result<Vec<StakeCell>> {
 }
 
 /// The completion times of these flows in ms.
-fn times(setup: &Setup, profile: &str, more: Keys<'_>, flows: u64) -> Result<Vec<f64>> {
-    records(setup, profile, &plain(&[REQUEST, more].concat()), flows, fct_ms)
+fn times(setup: &Setup, profile: &str, more: &str, flows: u64) -> Result<Vec<f64>> {
+    records(setup, profile, &plain(&format!("{REQUEST} {more}")), flows, fct_ms)
 }
 
 /// Runs connections whose tails may be copied: thirty responses of ten segments each, 400 segments on a lossy path, and
 /// 400 segments that are followed by eight a few seconds later.
 fn learned(setup: &Setup) -> Result<Learned> {
     let exchanges = ["300B>14kB"; 30].join(",10ms,");
-    let copies = |more: Keys<'_>| -> Result<u64> {
-        let settings: Vec<_> = [("rtt", "40ms"), ("rate", "20Mbit")].into_iter().chain(more.iter().copied()).collect();
-        Ok(super::micro::run(setup, WITH, &settings)?.record.counters.copies)
+    let copies = |more: &str| -> Result<u64> {
+        Ok(super::micro::run(setup, WITH, &format!("rtt=40ms rate=20Mbit {more}"))?.record.counters.copies)
     };
-    let learned = match setup.is_mutated("configured") {
-        true => "0.02",
-        false => "learned",
-    };
-    let lossless = |p| copies(&[("exchanges", &exchanges), ("slp.q", "tail:1"), ("slp.p", p)]);
-    let lossy = |p| {
-        copies(&[
-            ("segments", "400"),
-            ("drop", "down:bernoulli:0.2"),
-            ("slp.q", "first:1,psh:1,tail:1,other:1"),
-            ("slp.p", p),
-        ])
-    };
-    let of_bandwidth = |q, assumed| copies(&[("writes", "580kB@0,11kB@9s"), ("slp.q", q), ("slp.bw", assumed)]);
+    let learned = if setup.is_mutated("configured") { "0.02" } else { "learned" };
+    let lossless = |p| copies(&format!("exchanges={exchanges} slp.q=tail:1 slp.p={p}"));
+    let lossy =
+        |p| copies(&format!("segments=400 drop=down:bernoulli:0.2 slp.q=first:1,psh:1,tail:1,other:1 slp.p={p}"));
+    let of_bandwidth = |q, assumed| copies(&format!("writes=580kB@0,11kB@9s slp.q={q} slp.bw={assumed}"));
     Ok(Learned {
         lossless: [lossless("0.02")?, lossless(learned)?],
         lossy: [lossy("0.02")?, lossy(learned)?],
@@ -162,23 +152,25 @@ fn chart(cells: &[StakeCell]) -> BarChart {
 }
 
 fn columns() -> Columns<StakeCell> {
-    columns_of_figure::<StakeCell>(ID)
-        .column("row", "", "the comparison", |c| c.row)
-        .column("rate_kbps", "kbit/s", "rate of the link", |c| c.rate_kbps)
-        .column("flows", "", "flows of each arm", |c| c.flows)
-        .column("longer_ms", "ms", "completion time added, mean", |c| c.longer_ms.mean)
-        .column("longer_half_ms", "ms", "half of its interval of 95 % confidence", |c| c.longer_ms.half)
-        .column("predicted_ms", "ms", "the arbitrator's estimate", |c| c.predicted_ms)
+    columns!(columns_of_figure::<StakeCell>(ID), c;
+        row, "", "the comparison";
+        rate_kbps, "kbit/s", "rate of the link";
+        flows, "", "flows of each arm";
+        longer_ms, "ms", "completion time added, mean" => c.longer_ms.mean;
+        longer_half_ms, "ms", "half of its interval of 95 % confidence" => c.longer_ms.half;
+        predicted_ms, "ms", "the arbitrator's estimate";
+    )
 }
 
 fn text(cells: &[StakeCell]) -> String {
-    Columns::new()
-        .shown("comparison", |c: &StakeCell| c.row)
-        .shown("rate (kbit/s)", |c| c.rate_kbps)
-        .shown("flows", |c| c.flows)
-        .shown("added (ms)", |c| c.longer_ms)
-        .shown("estimate (ms)", |c| format!("{:.2}", c.predicted_ms))
-        .to_table(cells)
+    columns!(Columns::<StakeCell>::new(), c;
+        "comparison" => c.row;
+        "rate (kbit/s)" => c.rate_kbps;
+        "flows" => c.flows;
+        "added (ms)" => c.longer_ms;
+        "estimate (ms)" => format!("{:.2}", c.predicted_ms);
+    )
+    .to_table(cells)
 }
 
 #[cfg(test)]

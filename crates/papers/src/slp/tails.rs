@@ -35,12 +35,12 @@ const TITLE: &str = "Flows that lose their last segment, their SYN or their SYN-
 /// # Errors
 /// Never with the settings of the figure.
 pub fn figure(setup: &Setup) -> Result<Figure<TailCell>> {
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for case in Case::ALL {
         for acks in case.receivers() {
             for profile in PROFILES {
                 for rtt_ms in RTTS {
-                    cells.push(cell::run(setup, case, *acks, rtt_ms, profile, &[])?);
+                    cells.push(cell::run(setup, case, *acks, rtt_ms, profile, "")?);
                 }
             }
         }
@@ -69,27 +69,26 @@ fn chart(cells: &[TailCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     Ok(figure(setup)?.sheet(text, &columns()))
 }
 
 fn columns() -> Columns<TailCell> {
-    columns_of_figure::<TailCell>(ID)
-        .column("lost", "", "the packet that is lost", |c| c.case.name())
-        .column("segments", "segments", "length of the flow", |c| c.case.segments())
-        .column("q", "", "the `slp.q` setting", |c| c.case.likelihoods())
-        .column("ack", "", "the receiver's `ack` setting", |c| c.ack)
-        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
-        .column("profile", "", "profile of both hosts", |c| c.profile)
-        .column("fct_ms", "ms", "flow completion time; unknown if the flow did not complete", |c| c.fct_ms)
-        .column("fct_normalised", "", "FCT divided by the first profile's FCT", |c| c.fct_normalised)
-        .column("retransmissions", "segments", "retransmissions of both hosts, with SYNs and SYN-ACKs", |c| {
-            c.retransmissions
-        })
-        .column("copies", "segments", "copies sent by both hosts, with those of SYN and SYN-ACK", |c| c.copies)
-        .column("copied_bytes", "bytes", "sequence space of the copies", |c| c.copied_bytes)
-        .column("withheld", "segments", "copies withheld because the window had no room", |c| c.withheld)
-        .column("bytes", "bytes", "IP bytes sent, both directions", |c| c.bytes)
+    columns!(columns_of_figure::<TailCell>(ID), c;
+        lost, "", "the packet that is lost" => c.case.name();
+        segments, "segments", "length of the flow" => c.case.segments();
+        q, "", "the `slp.q` setting" => c.case.likelihoods();
+        ack, "", "the receiver's `ack` setting";
+        rtt_ms, "ms", "round-trip time";
+        profile, "", "profile of both hosts";
+        fct_ms, "ms", "flow completion time; unknown if the flow did not complete";
+        fct_normalised, "", "FCT divided by the first profile's FCT";
+        retransmissions, "segments", "retransmissions of both hosts, with SYNs and SYN-ACKs";
+        copies, "segments", "copies sent by both hosts, with those of SYN and SYN-ACK";
+        copied_bytes, "bytes", "sequence space of the copies";
+        withheld, "segments", "copies withheld because the window had no room";
+        bytes, "bytes", "IP bytes sent, both directions";
+    )
 }
 
 /// A table per case and receiver, with a row per profile.

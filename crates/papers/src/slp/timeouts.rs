@@ -54,7 +54,7 @@ fn title(what: &str, studied: &Studied) -> String {
 ///
 /// # Errors
 /// Never with the populations of the figures.
-pub fn positions(setup: &Setup, traces: Traces) -> Result<Sheet, ExperimentError> {
+pub fn positions(setup: &Setup, traces: Traces) -> Result<Sheet> {
     Ok(positions_of(&*population::study(setup, traces, flows(setup))?))
 }
 
@@ -62,7 +62,7 @@ pub fn positions(setup: &Setup, traces: Traces) -> Result<Sheet, ExperimentError
 ///
 /// # Errors
 /// As [`positions`].
-pub fn flags(setup: &Setup, traces: Traces) -> Result<Sheet, ExperimentError> {
+pub fn flags(setup: &Setup, traces: Traces) -> Result<Sheet> {
     Ok(flags_of(&*population::study(setup, traces, flows(setup))?))
 }
 
@@ -70,7 +70,7 @@ pub fn flags(setup: &Setup, traces: Traces) -> Result<Sheet, ExperimentError> {
 ///
 /// # Errors
 /// As [`positions`].
-pub fn table(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn table(setup: &Setup) -> Result<Sheet> {
     Ok(table_of(&*population::study(setup, Traces::Backbone, flows(setup))?))
 }
 

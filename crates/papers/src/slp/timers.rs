@@ -40,7 +40,7 @@ pub struct LossCell {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let cells = Cells::run(setup)?;
     let (claims, chart) = (claims::all(&cells), chart(&cells.losses));
     let title = "What a lost segment costs, by timer";
@@ -63,22 +63,24 @@ fn chart(cells: &[LossCell]) -> BarChart {
 }
 
 fn columns() -> Columns<LossCell> {
-    columns_of_figure::<LossCell>(ID)
-        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
-        .column("least_rto_ms", "ms", "smallest RTO", |c| c.least_rto_ms)
-        .column("lost", "", "the lost segment", |c| c.lost)
-        .column("cost_ms", "ms", "completion time added", |c| c.cost_ms)
-        .column("timeouts", "", "retransmissions by a timer", |c| c.timeouts)
+    columns!(columns_of_figure::<LossCell>(ID), c;
+        rtt_ms, "ms", "round-trip time";
+        least_rto_ms, "ms", "smallest RTO";
+        lost, "", "the lost segment";
+        cost_ms, "ms", "completion time added";
+        timeouts, "", "retransmissions by a timer";
+    )
 }
 
 fn text(cells: &[LossCell]) -> String {
-    Columns::new()
-        .shown("RTT (ms)", |c: &LossCell| c.rtt_ms)
-        .shown("smallest RTO (ms)", |c| c.least_rto_ms)
-        .shown("lost", |c| c.lost)
-        .shown("costs (ms)", |c| millis(Some(c.cost_ms)))
-        .shown("timeouts", |c| c.timeouts)
-        .to_table(cells)
+    columns!(Columns::<LossCell>::new(), c;
+        "RTT (ms)" => c.rtt_ms;
+        "smallest RTO (ms)" => c.least_rto_ms;
+        "lost" => c.lost;
+        "costs (ms)" => millis(Some(c.cost_ms));
+        "timeouts" => c.timeouts;
+    )
+    .to_table(cells)
 }
 
 #[cfg(test)]

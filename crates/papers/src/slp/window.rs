@@ -42,7 +42,7 @@ pub struct WindowCell {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let cells = Cells::run(setup)?;
     let (claims, chart) = (claims::all(&cells), chart(&cells.rule));
     let title = "The windows and the copy of a flow's last segment";
@@ -71,13 +71,14 @@ fn chart(cells: &[WindowCell]) -> LineChart {
 }
 
 fn columns() -> Columns<WindowCell> {
-    columns_of_figure::<WindowCell>(ID)
-        .column("cwnd", "segments", "congestion window", |c| c.cwnd)
-        .column("rwnd", "segments", "the receiver's window, where it is a limit", |c| c.rwnd)
-        .column("segments", "segments", "length of the flow", |c| c.segments)
-        .column("permitted", "", "the paper's rule permits a copy of the last", |c| c.permitted)
-        .column("copies", "segments", "copies sent", |c| c.copies)
-        .column("withheld", "segments", "copies withheld", |c| c.withheld)
+    columns!(columns_of_figure::<WindowCell>(ID), c;
+        cwnd, "segments", "congestion window";
+        rwnd, "segments", "the receiver's window, where it is a limit";
+        segments, "segments", "length of the flow";
+        permitted, "", "the paper's rule permits a copy of the last";
+        copies, "segments", "copies sent";
+        withheld, "segments", "copies withheld";
+    )
 }
 
 /// A row per window: the longest flow whose last segment is copied.
@@ -85,14 +86,15 @@ fn text(cells: &[WindowCell]) -> String {
     type Flows = Vec<WindowCell>;
     let windows = cells.chunk_by(|a, b| (a.cwnd, a.rwnd) == (b.cwnd, b.rwnd));
     let count = |is: fn(&WindowCell) -> bool| move |flows: &Flows| flows.iter().filter(|cell| is(cell)).count();
-    Columns::new()
-        .shown("cwnd (segments)", |flows: &Flows| flows[0].cwnd)
-        .shown("rwnd (segments)", |flows| flows[0].rwnd.map_or("no limit".into(), |rwnd| rwnd.to_string()))
-        .shown("flows", |flows| format!("1 to {} segments", flows.len()))
-        .shown("permitted", count(|cell| cell.permitted))
-        .shown("copied", count(|cell| cell.copies > 0))
-        .shown("withheld", count(|cell| cell.withheld > 0))
-        .to_table(&windows.map(<[_]>::to_vec).collect::<Vec<_>>())
+    columns!(Columns::<Flows>::new(), flows;
+        "cwnd (segments)" => flows[0].cwnd;
+        "rwnd (segments)" => flows[0].rwnd.map_or("no limit".into(), |rwnd| rwnd.to_string());
+        "flows" => format!("1 to {} segments", flows.len());
+    )
+    .shown("permitted", count(|cell| cell.permitted))
+    .shown("copied", count(|cell| cell.copies > 0))
+    .shown("withheld", count(|cell| cell.withheld > 0))
+    .to_table(&windows.map(<[_]>::to_vec).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -1,10 +1,8 @@
 //! One bar of a figure: a flow and its sender's first retransmission.
 
 use super::single_flow::Repair;
-use crate::flow::ms;
 use crate::prelude::*;
-use recoup_sim::{Chains, Network};
-use std::collections::BTreeMap;
+use recoup_sim::Chains;
 
 /// The mechanisms compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,27 +42,17 @@ impl Mechanism {
     }
 }
 
-/// The receivers of the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acks {
-    /// Acknowledges every second segment, or after 200 ms.
-    Delayed,
-    /// Acknowledges every segment.
-    Quick,
+choices! {
+    /// The receivers of the study.
+    pub enum Acks {
+        /// Acknowledges every second segment, or after 200 ms.
+        Delayed = "delayed:200ms",
+        /// Acknowledges every segment.
+        Quick = "quick",
+    }
 }
 
 impl Acks {
-    /// In the order of the figures' panels.
-    pub const ALL: [Self; 2] = [Self::Delayed, Self::Quick];
-
-    /// The value of the `ack` setting.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Delayed => "delayed:200ms",
-            Self::Quick => "quick",
-        }
-    }
-
     /// The title of the receiver's panel.
     pub const fn title(self) -> &'static str {
         match self {
@@ -138,8 +126,8 @@ pub fn run_cell(
     rtt_ms: u64,
     lost: u64,
     mechanism: Mechanism,
-    more: Keys<'_>,
-) -> Result<TailLossCell, SettingsError> {
+    more: &str,
+) -> Result<TailLossCell> {
     let log = bench(setup, acks, rtt_ms, lost, mechanism, more)?.run(0);
     let record = &log.record;
     let counts = Trigger::ALL.map(|t| (t.name(), record.counters.retransmissions.of(t)));
@@ -167,14 +155,7 @@ impl First {
 }
 
 /// The bench of a cell. `more` are settings in addition to the figure's.
-pub fn bench(
-    setup: &Setup,
-    acks: Acks,
-    rtt_ms: u64,
-    lost: u64,
-    mechanism: Mechanism,
-    more: Keys<'_>,
-) -> Result<Bench, SettingsError> {
+pub fn bench(setup: &Setup, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism, more: &str) -> Result<Bench> {
     bench_over(setup, acks, rtt_ms, lost, mechanism, more, |chains| chains)
 }
 
@@ -185,11 +166,10 @@ pub fn bench_over<N: Network>(
     rtt_ms: u64,
     lost: u64,
     mechanism: Mechanism,
-    more: Keys<'_>,
+    more: &str,
     network: impl FnOnce(Chains) -> N,
-) -> Result<Bench<N>, SettingsError> {
-    let rtt = format!("{rtt_ms}ms");
+) -> Result<Bench<N>> {
     let drop = if lost == 0 { "none".into() } else { format!("tail:{lost}") };
-    let own = [("rtt", rtt.as_str()), ("drop", &drop), ("ack", acks.name())];
-    Bench::over(setup, mechanism.profile(), &setup.settings(&[&own, more].concat())?, network)
+    let own = format!("rtt={rtt_ms}ms drop={drop} ack={}", acks.name());
+    Bench::over(setup, mechanism.profile(), &setup.settings(&format!("{own} {more}"))?, network)
 }

@@ -5,16 +5,11 @@ mod fig1;
 mod fig2;
 mod repeated;
 
+use crate::prelude::*;
 pub use fig1::fig1;
 pub use fig2::fig2;
 
 use super::cell::{Acks, First, MECHANISMS, Mechanism, TailLossCell};
-use crate::claims::{Claim, claim};
-use crate::experiment::Setup;
-use crate::grid::Grid;
-use crate::joined;
-use crate::same;
-use recoup_lab::settings::SettingsError;
 
 /// The cells of a figure, found by their settings.
 type Cells<'a> = Grid<'a, TailLossCell>;
@@ -26,7 +21,7 @@ impl Cells<'_> {
 
     /// The FCT from establishment, in ms.
     fn fct(&self, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> f64 {
-        self.get(acks, rtt_ms, lost, mechanism).fct_established_ms.unwrap_or(f64::NAN)
+        self.get(acks, rtt_ms, lost, mechanism).fct_established_ms.unwrap_or(NAN)
     }
 
     /// The baseline's FCT minus the mechanism's, in ms.
@@ -42,7 +37,7 @@ impl Cells<'_> {
 /// The values rounded to three decimals, separated by commas.
 fn list(values: impl IntoIterator<Item = f64>) -> String {
     let rounded = values.into_iter().map(|v| format!("{}", (v * 1e3).round() / 1e3));
-    joined(rounded, ", ")
+    rounded.joined(", ")
 }
 
 /// Bars that are compared with each other: all mechanisms, the baseline first.
@@ -56,7 +51,7 @@ impl Group<'_> {
     /// The FCT from establishment, in ms.
     fn fct(&self, mechanism: Mechanism) -> f64 {
         let cell = self.0.iter().find(|cell| cell.mechanism == mechanism);
-        cell.and_then(|cell| cell.fct_established_ms).unwrap_or(f64::NAN)
+        cell.and_then(|cell| cell.fct_established_ms).unwrap_or(NAN)
     }
 
     /// Whether the first mechanism is faster than the second, by more than a rounding error.
@@ -82,7 +77,7 @@ impl Group<'_> {
 }
 
 /// The claims that both figures decide.
-fn common(cells: &[TailLossCell], setup: &Setup) -> Result<[Claim; 3], SettingsError> {
+fn common(cells: &[TailLossCell], setup: &Setup) -> Result<[Claim; 3]> {
     let [variation, spurious] = repeated::claims(cells, setup)?;
     Ok([restart_and_probe_is_best(cells), variation, spurious])
 }
@@ -104,8 +99,5 @@ fn restart_and_probe_is_best(cells: &[TailLossCell]) -> Claim {
         beaten.len(),
     );
     let best = claim("tlpr-best").shows(ours).holds(2 * fastest > groups);
-    match beaten.is_empty() {
-        true => best,
-        false => best.note(format!("another mechanism is faster: {}", beaten.join("; "))),
-    }
+    if beaten.is_empty() { best } else { best.fill(&[&beaten.join("; ")]) }
 }

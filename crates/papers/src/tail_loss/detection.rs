@@ -15,7 +15,6 @@ mod claims;
 
 use super::NAME;
 use crate::flow::run;
-use crate::pivot::pivot;
 use crate::prelude::*;
 
 /// The experiment's name.
@@ -54,12 +53,12 @@ pub struct DetectionCell {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(setup: &Setup) -> Result<Figure<DetectionCell>, SettingsError> {
-    let mut cells = Vec::new();
+pub fn figure(setup: &Setup) -> Result<Figure<DetectionCell>> {
+    let mut cells = vec![];
     for after in AFTER {
         for (sender, profile) in SENDERS {
             let drop = format!("data:{}", 10 - after);
-            let trace = run(setup, profile, &[("drop", drop.as_str()), ("ack", "quick")])?;
+            let trace = run(setup, profile, &format!("drop={drop} ack=quick"))?;
             let first = trace.first_repair();
             cells.push(DetectionCell {
                 after,
@@ -78,7 +77,7 @@ pub fn figure(setup: &Setup) -> Result<Figure<DetectionCell>, SettingsError> {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, SettingsError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     Ok(figure(setup)?.sheet(text, &columns()))
 }
 
@@ -95,12 +94,13 @@ fn chart(cells: &[DetectionCell]) -> BarChart {
 
 /// A row per flow.
 fn columns() -> Columns<DetectionCell> {
-    columns_of_figure::<DetectionCell>(ID)
-        .column("after", "segments", "segments sent after the lost one", |c| c.after)
-        .column("sender", "", "the sender", |c| c.sender)
-        .column("fct_ms", "ms", "flow completion time from establishment", |c| c.fct_ms)
-        .column("trigger", "", "the trigger of the first retransmission", |c| c.trigger.map(|trigger| trigger.name()))
-        .column("duplicate_acks", "ACKs", "duplicate ACKs before it", |c| c.duplicate_acks)
+    columns!(columns_of_figure::<DetectionCell>(ID), c;
+        after, "segments", "segments sent after the lost one";
+        sender, "", "the sender";
+        fct_ms, "ms", "flow completion time from establishment";
+        trigger, "", "the trigger of the first retransmission" => c.trigger.map(|trigger| trigger.name());
+        duplicate_acks, "ACKs", "duplicate ACKs before it";
+    )
 }
 
 /// A row per number of segments after the lost one.

@@ -31,7 +31,6 @@ use super::cell::{Acks, MECHANISMS, Mechanism};
 use crate::distribution;
 use crate::prelude::*;
 use recoup_lab::world::{Calibration, LinkResult};
-use recoup_support::stats::{Estimate, Share};
 use run::{Amount, Calibrated, LOSS, PAIRS, calibrated, run_foreground};
 use watch::Watch;
 
@@ -94,14 +93,15 @@ pub const PANELS: [(char, Foreground); 6] = {
 impl Foreground {
     /// Every combination of size, delay and receiver.
     pub fn all() -> impl Iterator<Item = Self> {
-        let grid = SIZES.into_iter().flat_map(|size| DELAYS.map(|owd_ms| (size, owd_ms)));
-        grid.flat_map(|(size, owd_ms)| [Acks::Quick, Acks::Delayed].map(|acks| Self { size, owd_ms, acks }))
+        SIZES
+            .into_iter()
+            .flat_map(|size| DELAYS.map(|owd_ms| (size, owd_ms)))
+            .flat_map(|(size, owd_ms)| [Acks::Quick, Acks::Delayed].map(|acks| Self { size, owd_ms, acks }))
     }
 
     /// The panel that shows it.
     pub fn panel(self) -> Option<char> {
-        let panel = PANELS.into_iter().find(|(_, flows)| *flows == self);
-        panel.map(|(letter, _)| letter)
+        PANELS.into_iter().find(|(_, flows)| *flows == self).map(|(letter, _)| letter)
     }
 
     /// The last four segments of a flow.
@@ -243,8 +243,7 @@ impl DumbbellCell {
     /// Data segments sent in the first `worlds` worlds, and spurious retransmissions among them.
     pub fn spurious(&self, worlds: u64) -> (u64, u64) {
         let sum = |(sent, spurious): (u64, u64), flow: &Flow| (sent + flow.segments_sent, spurious + flow.spurious);
-        let flows = self.flows.iter().filter(|flow| flow.world < worlds);
-        flows.fold((0, 0), sum)
+        self.flows.iter().filter(|flow| flow.world < worlds).fold((0, 0), sum)
     }
 }
 
@@ -268,11 +267,6 @@ impl Episodes {
             at_tail: self.at_tail + other.at_tail,
         }
     }
-
-    /// The mean number of segments lost in an episode; 0 without episodes.
-    pub fn mean_length(self) -> f64 {
-        self.lost as f64 / self.episodes.max(1) as f64
-    }
 }
 
 fn sorted<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<f64> {
@@ -285,10 +279,10 @@ fn sorted<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<f64> {
 ///
 /// # Errors
 /// A file that cannot be read, or traffic that cannot be made to lose 1.5 %.
-pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration), ExperimentError> {
+pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration)> {
     let amount = Amount::of(setup.effort);
     let Calibrated { world, load } = calibrated(setup, amount)?;
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for foreground in Foreground::all() {
         cells.extend(run_foreground(setup, &world, foreground, amount)?);
     }
@@ -300,7 +294,7 @@ pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration), Expe
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let (figure, load) = figure(setup)?;
     let cells = figure.cells.clone();
     let sheet = figure.sheet(|cells| columns::text(cells, &load), &columns::cells());

@@ -4,12 +4,8 @@
 //! retransmitted, why, and how long after its transmission and after the last ACK.
 
 use super::tampered::{Tamper, Tampered};
-use crate::flow::Seen;
 use crate::prelude::*;
-use recoup_recovery::Timer;
 use recoup_tcp::flow::When;
-use recoup_units::Span;
-use recoup_wire::Flags;
 
 /// A retransmission of data, or new data sent as a probe, with the sender's state at that moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,7 +82,7 @@ impl Sender {
 impl Log {
     /// The retransmissions and probes of the server's data, in order.
     pub fn repairs(&self) -> Vec<Repair> {
-        let (mut sender, mut repairs) = (Sender::default(), Vec::new());
+        let (mut sender, mut repairs) = (Sender::default(), vec![]);
         for (at, event) in self.events(Host::Server) {
             match *event {
                 Event::Acked { una, newly_acked, newly_sacked, .. } => {
@@ -154,7 +150,7 @@ impl Log {
 ///
 /// # Errors
 /// Settings that contradict each other.
-pub fn run_losing_fin(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log, SettingsError> {
+pub fn run_losing_fin(setup: &Setup, profile: &str, own: &str) -> Result<Log> {
     let mut bench =
         Bench::over(setup, profile, &setup.settings(own)?, |chains| Tampered::new(chains, Tamper::LoseFin))?;
     let server = &mut bench.spec.workload.server;

@@ -11,12 +11,8 @@ use crate::prelude::*;
 use crate::to_value;
 use comfy_table::Table;
 use recoup_lab::run::{self, ProfileResult};
-use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{Ends, KernelFacts, Outputs, RealStage, Stage, StageError};
 use recoup_support::stats::Summary;
-use recoup_support::threads::in_parallel;
-use recoup_table::plain_table;
-use std::path::Path;
 
 /// Flows per cell.
 pub const RUNS: u64 = 9;
@@ -111,7 +107,7 @@ pub fn sheet(
     let Some(ends) = Ends::new(stage, None, None) else {
         return Ok(None);
     };
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for acks in Acks::ALL {
         for (rtt_ms, lost) in id.groups() {
             cells.extend(Variant::of(stage).into_iter().map(|variant| (acks, rtt_ms, lost, variant)));
@@ -211,9 +207,9 @@ fn to_sheet(id: Id, stage: Stage, cells: Vec<RealCell>) -> Sheet {
         None => "Recoup over real packets".into(),
     };
     let (rows, title) = (cells.clone(), format!("{}: {stack}", id.title()));
-    let figure = Figure::new(NAME, name, title, vec![], chart(id, &stack, stage, &cells), cells);
-    let sheet = figure.sheet(|cells| text(stage, cells), &columns(name));
-    let mut sheet = sheet.with_rows("delivery_errors", &delivery_errors(name), &rows);
+    let mut sheet = Figure::new(NAME, name, title, vec![], chart(id, &stack, stage, &cells), cells)
+        .sheet(|cells| text(stage, cells), &columns(name))
+        .with_rows("delivery_errors", &delivery_errors(name), &rows);
     sheet.json["stage"] = to_value(&stage);
     sheet.json["kernel"] = to_value(&kernel);
     sheet
@@ -221,13 +217,12 @@ fn to_sheet(id: Id, stage: Stage, cells: Vec<RealCell>) -> Sheet {
 
 /// The columns that identify a cell.
 fn key_columns(figure: &'static str) -> Columns<RealCell> {
-    columns_of_figure::<RealCell>(figure)
-        .column("ack", "", "the receiver's `ack` setting", |c| c.ack)
-        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
-        .column("lost", "segments", "segments lost at the tail", |c| c.lost)
-        .column("mechanism", "", "the sender's mechanism; for the kernel, with or without tail loss probes", |c| {
-            c.mechanism
-        })
+    columns!(columns_of_figure::<RealCell>(figure), c;
+        ack, "", "the receiver's `ack` setting";
+        rtt_ms, "ms", "round-trip time";
+        lost, "segments", "segments lost at the tail";
+        mechanism, "", "the sender's mechanism; for the kernel, with or without tail loss probes";
+    )
 }
 
 /// A row per cell: the emulator's delivery error.
@@ -238,29 +233,16 @@ fn delivery_errors(figure: &'static str) -> Columns<RealCell> {
 
 /// A row per cell: measured and simulated FCTs.
 fn columns(figure: &'static str) -> Columns<RealCell> {
-    key_columns(figure)
-        .column("fct_p50_ms", "ms", "measured flow completion time: median", |c| c.fct_ms.map(|s| s.p50))
-        .column("fct_min_ms", "ms", "measured flow completion time: smallest", |c| c.fct_ms.map(|s| s.min))
-        .column("fct_max_ms", "ms", "measured flow completion time: largest", |c| c.fct_ms.map(|s| s.max))
-        .column("simulated_ms", "ms", "flow completion time in the simulator: median", |c| c.simulated_ms)
-        .column("fct_established_p50_ms", "ms", "measured flow completion time from establishment: median", |c| {
-            c.fct_established_ms
-        })
-        .column(
-            "simulated_established_ms",
-            "ms",
-            "flow completion time from establishment in the simulator: median",
-            |c| c.simulated_established_ms,
-        )
-        .column("difference_percent", "%", "how much the measured median exceeds the simulated one", |c| {
-            c.difference_percent
-        })
-        .column(
-            "blurred_flows",
-            "flows",
-            "flows whose times the emulator's lateness blurs by more than a hundredth",
-            |c| c.blurred_flows,
-        )
+    columns!(key_columns(figure), c;
+        fct_p50_ms, "ms", "measured flow completion time: median" => c.fct_ms.map(|s| s.p50);
+        fct_min_ms, "ms", "measured flow completion time: smallest" => c.fct_ms.map(|s| s.min);
+        fct_max_ms, "ms", "measured flow completion time: largest" => c.fct_ms.map(|s| s.max);
+        simulated_ms, "ms", "flow completion time in the simulator: median";
+        fct_established_p50_ms, "ms", "measured flow completion time from establishment: median" => c.fct_established_ms;
+        simulated_established_ms, "ms", "flow completion time from establishment in the simulator: median";
+        difference_percent, "%", "how much the measured median exceeds the simulated one";
+        blurred_flows, "flows", "flows whose times the emulator's lateness blurs by more than a hundredth";
+    )
 }
 
 /// A table with a row per receiver, RTT and degree of loss, then what qualifies the numbers.
@@ -268,8 +250,7 @@ fn text(stage: Stage, cells: &[RealCell]) -> String {
     let table = table(stage, cells);
     let near = |cell: &&RealCell| cell.difference_percent.is_some_and(|d| d.abs() <= NEAR);
     let (count, all) = (cells.iter().filter(near).count(), cells.len());
-    let late = cells.iter().filter_map(|cell| cell.delivery_error_ms);
-    let late = late.fold(0.0, f64::max);
+    let late = cells.iter().filter_map(|cell| cell.delivery_error_ms).fold(0.0, f64::max);
     let mut text = format!(
         "{table}\n\nMedians of {RUNS} flows (smallest-largest where they differ by over 2 %); {count} of {all} medians are within {NEAR} % of the simulator's.\n\
          The path has a rate of {RATE} unless the settings give one. Delivery error: {late:.3} ms at p99.9 in the worst cell.\n"
@@ -299,9 +280,12 @@ fn table(stage: Stage, cells: &[RealCell]) -> Table {
     for group in cells.chunks(variants.len()) {
         let mut row = vec![group[0].ack.into(), group[0].rtt_ms.to_string(), group[0].lost.to_string()];
         for cell in group {
-            let spread = |s: &Summary| match s.max - s.min > 0.02 * s.p50 {
-                true => format!("{:.1} ({:.0}-{:.0})", s.p50, s.min, s.max),
-                false => format!("{:.1}", s.p50),
+            let spread = |s: &Summary| {
+                if s.max - s.min > 0.02 * s.p50 {
+                    format!("{:.1} ({:.0}-{:.0})", s.p50, s.min, s.max)
+                } else {
+                    format!("{:.1}", s.p50)
+                }
             };
             let blurred = if cell.blurred_flows > 0 { " *" } else { "" };
             let difference = cell.difference_percent.map(|d| format!("{d:+.1}"));

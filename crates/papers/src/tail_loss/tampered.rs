@@ -2,8 +2,7 @@
 
 use crate::prelude::*;
 use recoup_path::{DropCause, Exit};
-use recoup_sim::{Chains, Entrance, Network};
-use recoup_wire::Flags;
+use recoup_sim::{Chains, Entrance};
 
 /// The packet that is treated differently, and how.
 #[derive(Clone, Copy, Debug)]

@@ -23,7 +23,7 @@ fn a_lost_fin_is_repeated_by_the_probe_or_the_timeout() {
     use recoup_recovery::Timer;
     let setup = setup_of("timers");
     for (profile, timer) in [("linux-3.17", Timer::Rto), ("linux-3.17+tlp", Timer::Probe)] {
-        let trace = single_flow::run_losing_fin(&setup, profile, &[("drop", "none")]).unwrap();
+        let trace = single_flow::run_losing_fin(&setup, profile, "drop=none").unwrap();
         let fins: Vec<_> = trace.fins().collect();
         assert_eq!(fins.len(), 2, "{profile}");
         assert!(fins.iter().all(|fin| fin.segment.payload_len == 0));
@@ -34,8 +34,8 @@ fn a_lost_fin_is_repeated_by_the_probe_or_the_timeout() {
 #[test]
 fn a_repair_has_the_times_of_its_sender() {
     // Ten segments leave at 120 ms. Nine are acknowledged at 200 ms, and the timer counts 280 ms from there.
-    let own = [("rtt", "80ms"), ("drop", "tail:1"), ("ack", "quick")];
-    let trace = crate::flow::run(&setup_of("timers"), "linux-3.17", &own).unwrap();
+    let own = "rtt=80ms drop=tail:1 ack=quick";
+    let trace = crate::flow::run(&setup_of("timers"), "linux-3.17", own).unwrap();
     let repairs = trace.repairs();
     assert_eq!(repairs.len(), 1);
     let one = repairs[0];
@@ -56,9 +56,9 @@ fn a_repair_has_the_times_of_its_sender() {
 fn a_held_syn_moves_the_flow_against_the_ticks() {
     use std::time::Duration;
     let setup = setup_of("fig1");
-    let ticks = [("timers", "granularity:4ms")];
+    let ticks = "timers=granularity:4ms";
     let held = |chains| tampered::Tampered::new(chains, tampered::Tamper::HoldSyn(Duration::ZERO));
-    let mut bench = cell::bench_over(&setup, Acks::Quick, 10, 1, Mechanism::Baseline, &ticks, held).unwrap();
+    let mut bench = cell::bench_over(&setup, Acks::Quick, 10, 1, Mechanism::Baseline, ticks, held).unwrap();
     let mut fct = |held| {
         let tamper = tampered::Tamper::HoldSyn(Duration::from_millis(held));
         bench.simulation.network_mut().change(tamper);

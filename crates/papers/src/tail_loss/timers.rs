@@ -21,11 +21,8 @@ mod restart;
 use super::cell::{Acks, MECHANISMS, Mechanism};
 use super::single_flow::Repair;
 use super::{NAME, RTTS};
-use crate::claims::Claim;
 use crate::flow::run;
-use crate::pivot::pivot;
 use crate::prelude::*;
-use crate::same;
 
 /// The experiment's name.
 pub const ID: &str = "timers";
@@ -82,10 +79,8 @@ impl Cells<'_> {
     }
 }
 
-fn cell(setup: &Setup, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> Result<TimerCell, SettingsError> {
-    let (rtt, drop) = (format!("{rtt_ms}ms"), format!("tail:{lost}"));
-    let own = [("rtt", rtt.as_str()), ("drop", &drop), ("ack", acks.name())];
-    let trace = run(setup, mechanism.profile(), &own)?;
+fn cell(setup: &Setup, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> Result<TimerCell> {
+    let trace = run(setup, mechanism.profile(), &format!("rtt={rtt_ms}ms drop=tail:{lost} ack={}", acks.name()))?;
     let first = trace.first_repair();
     Ok(TimerCell {
         acks,
@@ -110,8 +105,8 @@ fn first_sack(trace: &Log, first: &Repair) -> Option<f64> {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(setup: &Setup) -> Result<Figure<TimerCell>, SettingsError> {
-    let mut cells = Vec::new();
+pub fn figure(setup: &Setup) -> Result<Figure<TimerCell>> {
+    let mut cells = vec![];
     for acks in Acks::ALL {
         for rtt_ms in RTTS {
             for lost in LOST {
@@ -125,7 +120,7 @@ pub fn figure(setup: &Setup) -> Result<Figure<TimerCell>, SettingsError> {
     Ok(Figure::new(NAME, ID, title, claims(setup, &cells)?, chart(&cells), cells))
 }
 
-fn claims(setup: &Setup, cells: &[TimerCell]) -> Result<Vec<Claim>, SettingsError> {
+fn claims(setup: &Setup, cells: &[TimerCell]) -> Result<Vec<Claim>> {
     let cells = Cells(cells);
     let mut claims = restart::claims(setup, &cells)?;
     claims.extend(probe::claims(setup, &cells)?);
@@ -137,7 +132,7 @@ fn claims(setup: &Setup, cells: &[TimerCell]) -> Result<Vec<Claim>, SettingsErro
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, SettingsError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     Ok(figure(setup)?.sheet(text, &columns()))
 }
 
@@ -162,17 +157,16 @@ fn chart(cells: &[TimerCell]) -> BarChart {
 
 /// A row per flow.
 fn columns() -> Columns<TimerCell> {
-    let columns = columns_of_figure::<TimerCell>(ID)
-        .column("ack", "", "the receiver's `ack` setting", |c| c.acks.name())
-        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
-        .column("lost", "segments", "segments lost at the tail", |c| c.lost)
-        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
-        .column("fct_ms", "ms", "flow completion time from establishment", |c| c.fct_ms)
-        .column("probes", "", "probes sent", |c| c.probes)
-        .column("trigger", "", "the first retransmission's trigger", |c| c.first?.trigger.map(|trigger| trigger.name()))
-        .column("outstanding", "segments", "segments outstanding at the first retransmission", |c| {
-            Some(c.first?.outstanding)
-        });
+    let columns = columns!(columns_of_figure::<TimerCell>(ID), c;
+        ack, "", "the receiver's `ack` setting" => c.acks.name();
+        rtt_ms, "ms", "round-trip time";
+        lost, "segments", "segments lost at the tail";
+        mechanism, "", "the sender's mechanism" => c.mechanism.name();
+        fct_ms, "ms", "flow completion time from establishment";
+        probes, "", "probes sent";
+        trigger, "", "the first retransmission's trigger" => c.first?.trigger.map(|trigger| trigger.name());
+        outstanding, "segments", "segments outstanding at the first retransmission" => Some(c.first?.outstanding);
+    );
     type Time = (&'static str, &'static str, fn(Repair) -> f64);
     const TIMES: [Time; 5] = [
         ("since_last_ack_ms", "the first retransmission, after the last ACK", |first| first.since_last_ack_ms),

@@ -28,15 +28,9 @@ use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
 use crate::distribution;
 use crate::prelude::*;
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::Settings;
-use recoup_sim::FlowSpec;
 use recoup_sim::traffic::Mix;
 use recoup_sim::traffic::web::{Browser, Page};
 use recoup_sim::world::{Topology, World};
-use recoup_support::stats::Estimate;
-use recoup_support::threads::{cores, in_parallel};
-use std::path::Path;
 use watch::Watch;
 
 /// The name on the command line.
@@ -103,16 +97,14 @@ pub struct WebCell {
 impl WebCell {
     /// The mean OCTs of the selected downloads, in ms, in ascending order.
     pub fn octs(&self, selection: Selection) -> Vec<f64> {
-        let selected = self.downloads.iter().map(|one| one.selected(selection));
-        let mut octs: Vec<f64> = selected.flatten().collect();
+        let mut octs: Vec<f64> = self.downloads.iter().filter_map(|one| one.selected(selection)).collect();
         octs.sort_by(f64::total_cmp);
         octs
     }
 
     /// Downloads with an object that never arrived.
     pub fn incomplete(&self) -> usize {
-        let octs = self.downloads.iter().map(|one| one.oct_ms);
-        octs.filter(Option::is_none).count()
+        self.downloads.iter().map(|one| one.oct_ms).filter(Option::is_none).count()
     }
 
     /// Data segments sent, and spurious retransmissions among them.
@@ -141,8 +133,7 @@ const FEWEST: usize = 20;
 /// 20 selected downloads.
 pub fn difference(a: &WebCell, b: &WebCell, selection: Selection, of: impl Fn(f64) -> f64) -> Estimate {
     let values = |cell: &WebCell| -> Vec<Option<f64>> {
-        let selected = cell.downloads.iter().map(|one| one.selected(selection));
-        selected.map(|oct| oct.map(&of)).collect()
+        cell.downloads.iter().map(|one| one.selected(selection)).map(|oct| oct.map(&of)).collect()
     };
     let (a, b) = (values(a), values(b));
     let (Some((mean_a, terms_a)), Some((mean_b, terms_b))) = (ratio(&a), ratio(&b)) else {
@@ -172,7 +163,7 @@ struct Testbed {
 
 impl Testbed {
     /// The settings of the setup, with the paper's path where they are the scenario's.
-    fn new(setup: &Setup, rtt_ms: u64, mechanism: Mechanism) -> Result<Self, ExperimentError> {
+    fn new(setup: &Setup, rtt_ms: u64, mechanism: Mechanism) -> Result<Self> {
         let paper = Scenario::load(NAME)?;
         let mut settings = setup.base.settings.clone();
         let rtt = format!("{rtt_ms}ms");
@@ -196,18 +187,24 @@ impl Testbed {
         let is_complete = traffic.sources()[0].is_complete();
         let mss = u64::from(self.spec.server.mss);
         let mean = |is_taken: &dyn Fn(u64) -> bool| {
-            let taken = fetches.iter().filter(|fetch| is_taken(fetch.connection));
-            let times = taken.filter_map(|fetch| fetch.completion_time());
-            let times: Vec<f64> = times.map(|time| time.as_secs_f64() * 1e3).collect();
+            let times: Vec<f64> = fetches
+                .iter()
+                .filter(|fetch| is_taken(fetch.connection))
+                .filter_map(|fetch| fetch.completion_time())
+                .map(|time| time.as_secs_f64() * 1e3)
+                .collect();
             let mean = times.iter().sum::<f64>() / times.len() as f64;
             (is_complete && !times.is_empty()).then_some(mean)
         };
         let selected = |selection| {
-            let touched = fetches.iter().filter(|fetch| {
-                let bytes = page.objects[fetch.object].bytes;
-                watch.touches_tail(selection, fetch, bytes, mss)
-            });
-            let connections: Vec<u64> = touched.map(|fetch| fetch.connection).collect();
+            let connections: Vec<u64> = fetches
+                .iter()
+                .filter(|fetch| {
+                    let bytes = page.objects[fetch.object].bytes;
+                    watch.touches_tail(selection, fetch, bytes, mss)
+                })
+                .map(|fetch| fetch.connection)
+                .collect();
             mean(&|connection| connections.contains(&connection))
         };
         Ok(Download {
@@ -222,7 +219,7 @@ impl Testbed {
 }
 
 /// The path as a topology: one link each way, and a route over both. Each link has one channel for all connections.
-fn topology(settings: &Settings) -> Result<Topology, ExperimentError> {
+fn topology(settings: &Settings) -> Result<Topology> {
     let path = settings.path()?;
     let mut topology = Topology::default();
     let up = topology.add_link_of_one_channel("up", path.up);
@@ -233,15 +230,12 @@ fn topology(settings: &Settings) -> Result<Topology, ExperimentError> {
 
 /// The browser's host delays its ACKs (§3.3).
 fn receiver(setup: &Setup) -> Acks {
-    match setup.is_mutated("quick-acks") {
-        true => Acks::Quick,
-        false => Acks::Delayed,
-    }
+    if setup.is_mutated("quick-acks") { Acks::Quick } else { Acks::Delayed }
 }
 
 /// Downloads all pages with all mechanisms, on `threads` cores. The result does not depend on `threads`.
-fn run(setup: &Setup, pages: &[Page], downloads: usize, threads: usize) -> Result<Vec<WebCell>, ExperimentError> {
-    let mut cells = Vec::new();
+fn run(setup: &Setup, pages: &[Page], downloads: usize, threads: usize) -> Result<Vec<WebCell>> {
+    let mut cells = vec![];
     for rtt_ms in RTTS {
         for (page, content) in pages.iter().enumerate() {
             for mechanism in MECHANISMS {
@@ -263,7 +257,7 @@ fn run_cell(
     rtt_ms: u64,
     mechanism: Mechanism,
     (downloads, threads): (usize, usize),
-) -> Result<WebCell, ExperimentError> {
+) -> Result<WebCell> {
     let one = |n: usize| testbed.download(page, setup.seed().wrapping_add(n as u64));
     Ok(WebCell {
         page: place,
@@ -278,10 +272,9 @@ fn run_cell(
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn figure(setup: &Setup) -> Result<Figure<WebCell>, ExperimentError> {
+pub fn figure(setup: &Setup) -> Result<Figure<WebCell>> {
     let [full, quick] = DOWNLOADS;
-    let downloads = setup.pages.downloads;
-    let downloads = downloads.unwrap_or(setup.effort.of(full, quick));
+    let downloads = setup.pages.downloads.unwrap_or(setup.effort.of(full, quick));
     let (contents, is_papers) = match &setup.pages.own {
         Some(own) => (own.clone(), false),
         None => (sites::pages(), true),
@@ -297,7 +290,7 @@ pub fn figure(setup: &Setup) -> Result<Figure<WebCell>, ExperimentError> {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let figure = figure(setup)?;
     let cells = figure.cells.clone();
     let sheet = figure.sheet(columns::text, &columns::cells(&cells));

@@ -1,11 +1,9 @@
 //! Claims about causes, decided by reruns.
 
-use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS, exactly, times};
+use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS};
 use super::{K_2, Outcome, Outcomes, Runs};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use crate::joined;
+use crate::prelude::*;
 use recoup_captures::study::Detector;
-use recoup_support::stats::Estimate;
 
 const FAST: usize = Detector::FastRetransmit as usize;
 const TIMEOUT: usize = Detector::Timeout as usize;
@@ -27,8 +25,8 @@ pub fn median_recovery(outcomes: &Outcomes) -> Estimate {
 
 /// The mean duration of completed flows, in ms.
 pub fn mean_duration(outcomes: &Outcomes) -> f64 {
-    let completed = outcomes.iter().filter(|one| !one.duration_ms.is_nan());
-    let completed: Vec<f64> = completed.map(|one| one.duration_ms).collect();
+    let completed: Vec<f64> =
+        outcomes.iter().filter(|one| !one.duration_ms.is_nan()).map(|one| one.duration_ms).collect();
     completed.iter().sum::<f64>() / completed.len() as f64
 }
 
@@ -88,7 +86,7 @@ fn change(usual: &Outcomes, other: &Outcomes, of: impl Fn(&Outcome) -> f64) -> E
         .collect();
     let mean = pairs.iter().map(|[usual, _]| usual).sum::<f64>() / pairs.len() as f64;
     let difference = Estimate::of(pairs.iter().map(|[usual, other]| other - usual));
-    times(difference, 100.0 / mean)
+    difference * (100.0 / mean)
 }
 
 fn spurious_fast(outcomes: &Outcomes) -> u32 {
@@ -101,17 +99,15 @@ pub fn of(runs: &Runs) -> Vec<Claim> {
 
 fn accuracy(runs: &Runs) -> Vec<Claim> {
     let [with, without] = [&runs.usual, &runs.in_order].map(|all| all.iter().map(spurious_fast).collect::<Vec<u32>>());
-    let in_order = runs.in_order.iter().flatten();
-    let after_timeouts: u32 = in_order.map(|one| one.fast_after_timeout).sum();
+    let after_timeouts: u32 = runs.in_order.iter().flatten().map(|one| one.fast_after_timeout).sum();
     vec![
-        claim("spurious-fast-needs-reordering")
-            .shows(format!(
-                "with reordering {with:?}, without {without:?}, {after_timeouts} of these on connections that had \
+        claim!(
+            "spurious-fast-needs-reordering",
+            "with reordering {with:?}, without {without:?}, {after_timeouts} of these on connections that had \
                  timed out before"
-            ))
-            .holds(without.iter().all(|count| *count == 0) && with.iter().all(|count| *count > 0)),
-        claim("reordering-main-cause")
-            .shows(format!("with reordering {with:?}, without {without:?}"))
+        )
+        .holds(without.iter().all(|count| *count == 0) && with.iter().all(|count| *count > 0)),
+        claim!("reordering-main-cause", "with reordering {with:?}, without {without:?}")
             .holds(with.iter().zip(&without).all(|(with, without)| 2 * without < *with)),
     ]
 }
@@ -119,30 +115,27 @@ fn accuracy(runs: &Runs) -> Vec<Claim> {
 fn timeliness(runs: &Runs) -> Vec<Claim> {
     let usual: Vec<Estimate> = runs.usual.iter().map(median_timeout).collect();
     let quick = runs.quick.each_ref().map(median_timeout);
-    let third =
-        |a: Estimate, b: Estimate| ClaimVerdict::all([times(b, 4.0 / 3.0).above(a), times(a, 4.0 / 3.0).above(b)]);
+    let third = |a: Estimate, b: Estimate| ClaimVerdict::all([(b * (4.0 / 3.0)).above(a), (a * (4.0 / 3.0)).above(b)]);
     let systems = [LINUX, SOLARIS, FREEBSD];
     let fast = systems.map(|i| 100.0 * FAST_SHARE.of(&runs.usual[i]));
-    let rise: [Estimate; 3] =
-        std::array::from_fn(|i| times(FAST_SHARE.change(&runs.usual[systems[i]], &runs.two[i]), 100.0));
+    let rise: [Estimate; 3] = std::array::from_fn(|i| FAST_SHARE.change(&runs.usual[systems[i]], &runs.two[i]) * 100.0);
     vec![
-        claim("minimum-is-the-cause")
-            .shows(format!(
-                "Solaris {:.1} becomes {:.1}, FreeBSD {:.1} becomes {:.1}; Linux {:.1}, Windows {:.1} RTTs",
-                usual[SOLARIS].mean,
-                quick[0].mean,
-                usual[FREEBSD].mean,
-                quick[1].mean,
-                usual[LINUX].mean,
-                usual[WINDOWS].mean
-            ))
-            .needs(usual[SOLARIS].above(quick[0]))
-            .needs(usual[FREEBSD].above(quick[1]))
-            .needs(third(quick[0], usual[LINUX]))
-            .needs(third(quick[1], usual[LINUX]))
-            .interval(format!("±{:.1}, ±{:.1}", quick[0].half, quick[1].half)),
-        claim("smaller-d-more-fast")
-            .shows(format!("{fast:.1?} % rise by {:.1?} points", rise.map(|of| of.mean)))
+        claim!(
+            "minimum-is-the-cause",
+            "Solaris {:.1} becomes {:.1}, FreeBSD {:.1} becomes {:.1}; Linux {:.1}, Windows {:.1} RTTs",
+            usual[SOLARIS].mean,
+            quick[0].mean,
+            usual[FREEBSD].mean,
+            quick[1].mean,
+            usual[LINUX].mean,
+            usual[WINDOWS].mean
+        )
+        .needs(usual[SOLARIS].above(quick[0]))
+        .needs(usual[FREEBSD].above(quick[1]))
+        .needs(third(quick[0], usual[LINUX]))
+        .needs(third(quick[1], usual[LINUX]))
+        .interval(format!("±{:.1}, ±{:.1}", quick[0].half, quick[1].half)),
+        claim!("smaller-d-more-fast", "{fast:.1?} % rise by {:.1?} points", rise.map(|of| of.mean))
             .needs_all(rise.map(|of| of.above(0.0)))
             .interval(format!("±{:.1?}", rise.map(|of| of.half))),
     ]
@@ -153,48 +146,48 @@ fn limits(runs: &Runs) -> Vec<Claim> {
     let ticks = change(&runs.usual[WINDOWS], &runs.ticks, duration);
     let low = [WINDOWS, LINUX].map(|i| change(&runs.usual[i], &runs.low[i], duration));
     let small = || -1.0..1.0;
-    let two = runs.other.iter().find(|(name, _)| *name == K_2);
-    let k = two.map(|(_, outcomes)| change(&runs.usual[LINUX], outcomes, duration));
-    let k = k.unwrap_or(exactly(f64::NAN));
+    let k = runs
+        .other
+        .iter()
+        .find(|(name, _)| *name == K_2)
+        .map(|(_, outcomes)| change(&runs.usual[LINUX], outcomes, duration))
+        .unwrap_or(Estimate::exactly(NAN));
     let [coarse, fine] = &runs.small_k;
-    let ticks_share = times(SPURIOUS_TIMEOUTS.change(coarse, fine), 100.0);
+    let ticks_share = SPURIOUS_TIMEOUTS.change(coarse, fine) * 100.0;
     vec![
-        claim("granularity-no-limit")
-            .shows(format!("{:+.2} %", ticks.mean))
+        claim!("granularity-no-limit", "{:+.2} %", ticks.mean)
             .needs(ticks.within(small()))
             .interval(format!("±{:.2}", ticks.half)),
-        claim("min-rto-no-limit")
-            .shows(format!("Windows {:+.2} %, Linux {:+.2} %", low[0].mean, low[1].mean))
+        claim!("min-rto-no-limit", "Windows {:+.2} %, Linux {:+.2} %", low[0].mean, low[1].mean)
             .needs_all(low.map(|of| of.within(small())))
             .interval(format!("±{:.2}, ±{:.2}", low[0].half, low[1].half)),
-        claim("ticks-hide-small-k")
-            .shows(format!(
-                "{:.2} % with 100 ms, {:+.2} points with 10 ms",
-                100.0 * SPURIOUS_TIMEOUTS.of(&runs.small_k[0]),
-                ticks_share.mean
-            ))
-            .needs(ticks_share.above(0.0))
-            .interval(format!("±{:.2}", ticks_share.half)),
-        claim("k-2-rerun").shows(format!("{:+.2} %", k.mean)).needs(k.below(0.0)).interval(format!("±{:.2}", k.half)),
+        claim!(
+            "ticks-hide-small-k",
+            "{:.2} % with 100 ms, {:+.2} points with 10 ms",
+            100.0 * SPURIOUS_TIMEOUTS.of(&runs.small_k[0]),
+            ticks_share.mean
+        )
+        .needs(ticks_share.above(0.0))
+        .interval(format!("±{:.2}", ticks_share.half)),
+        claim!("k-2-rerun", "{:+.2} %", k.mean).needs(k.below(0.0)).interval(format!("±{:.2}", k.half)),
     ]
 }
 
 fn independence(runs: &Runs) -> Vec<Claim> {
     let usual = &runs.usual[LINUX];
     let each = |of: &dyn Fn(&Outcomes) -> Estimate| -> Vec<(&str, Estimate)> {
-        let runs = runs.other.iter();
-        runs.map(|(name, outcomes)| (*name, of(outcomes))).collect()
+        runs.other.iter().map(|(name, outcomes)| (*name, of(outcomes))).collect()
     };
     let shown = |changes: &[(&str, Estimate)]| {
-        joined(changes.iter().map(|(name, of)| format!("{name}: {:+.1} %", of.mean)), ", ")
+        changes.iter().map(|(name, of)| format!("{name}: {:+.1} %", of.mean)).joined(", ")
     };
-    let halves = |changes: &[(&str, Estimate)]| joined(changes.iter().map(|(_, of)| format!("±{:.1}", of.half)), ", ");
+    let halves = |changes: &[(&str, Estimate)]| changes.iter().map(|(_, of)| format!("±{:.1}", of.half)).joined(", ");
     let rtts = each(&|other| change(usual, other, |one| one.rtt_ms));
-    let losses = each(&|other| times(LOSS.change(usual, other), 100.0 / LOSS.of(usual)));
+    let losses = each(&|other| LOSS.change(usual, other) * (100.0 / LOSS.of(usual)));
     let usual_recovery = median_recovery(usual);
     let recoveries = each(&|other| {
-        let difference = median_recovery(other).minus(usual_recovery);
-        times(difference, 100.0 / usual_recovery.mean)
+        let difference = median_recovery(other) - usual_recovery;
+        difference * (100.0 / usual_recovery.mean)
     });
     let all_within = |changes: &[(&str, Estimate)], most: f64| {
         ClaimVerdict::all(changes.iter().map(|(_, of)| of.within(-most..most)))

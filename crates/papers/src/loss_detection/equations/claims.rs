@@ -1,13 +1,11 @@
 //! Claims of §IV-D: how long flights take to recover, and what that costs.
 
 use super::{HALVES, Kind, Outcome};
-use crate::claims::{Claim, claim};
-use crate::joined;
+use crate::prelude::*;
 use recoup_captures::study::Model;
 
 fn of_kind(outcomes: &[Outcome], kind: Kind) -> Vec<Outcome> {
-    let of = outcomes.iter().filter(|one| one.kind == kind);
-    of.copied().collect()
+    outcomes.iter().filter(|one| one.kind == kind).copied().collect()
 }
 
 fn half(one: &Outcome) -> f64 {
@@ -16,7 +14,7 @@ fn half(one: &Outcome) -> f64 {
 
 fn shown(of: &[Outcome], value: impl Fn(&Outcome) -> f64, study: impl Fn(&Outcome) -> f64) -> String {
     let each = of.iter().map(|one| format!("x = {}: {:.2} (study {:.2})", half(one), value(one), study(one)));
-    joined(each, ", ")
+    each.joined(", ")
 }
 
 /// Whether there is an outcome for each x, and all fulfil a condition.
@@ -46,8 +44,7 @@ fn costs(id: &'static str, kind: Kind, outcomes: &[Outcome]) -> Claim {
 
 pub fn of(outcomes: &[Outcome]) -> Vec<Claim> {
     let goodput = outcomes.iter().filter(|one| one.kind != Kind::Instead);
-    let least = goodput.map(|one| one.sent / f64::from(one.flight));
-    let least = least.fold(f64::INFINITY, f64::min);
+    let least = goodput.map(|one| one.sent / f64::from(one.flight)).fold(f64::INFINITY, f64::min);
     let instead = of_kind(outcomes, Kind::Instead);
     vec![
         recovers("fast-recovers", Kind::Fast, outcomes),
@@ -58,7 +55,7 @@ pub fn of(outcomes: &[Outcome]) -> Vec<Claim> {
         costs("r", Kind::Timeout, outcomes),
         costs("r-late", Kind::LateTimeout, outcomes),
         costs("rf", Kind::Instead, outcomes),
-        claim("goodput").shows(format!("at least {least:.2} flights")).holds(least >= 1.0),
+        claim!("goodput", "at least {least:.2} flights").holds(least >= 1.0),
         claim("dth-duplicate")
             .shows(shown(&instead, |one| one.detected, |_| 1.0))
             .holds(all(&instead, |one| (0.9..1.5).contains(&one.detected))),

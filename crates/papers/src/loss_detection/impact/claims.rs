@@ -1,21 +1,17 @@
 //! The statements of §V-B, of §I and of footnote 12, for simulated populations. Senders are independent, so that the
 //! interval of a mean over senders is that of independent values.
 
-use super::super::claims::times;
 use super::{Id, Impact, LINUX, Replaced, SOLARIS, WINDOWS};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use crate::joined;
+use crate::loss_detection::claims::FREEBSD;
+use crate::prelude::*;
+use Replaced::{A, B, K, MinRto};
 use recoup_captures::parameters::ChangeKind;
-use recoup_captures::study::published::System;
-use recoup_support::stats::{Estimate, Share};
-
-const FREEBSD: usize = 3;
 
 /// The least best case that the figures show, in RTTs.
 const SHOWN: f64 = 0.1;
 
 /// The claims of a figure.
-pub(super) fn of(id: Id, impact: &Impact) -> Vec<Claim> {
+pub fn of(id: Id, impact: &Impact) -> Vec<Claim> {
     match id {
         Id::Fig4 => [k(impact), systems(impact), super::optimal::of(impact)].concat(),
         Id::Fig5a => min_rto(impact),
@@ -25,7 +21,7 @@ pub(super) fn of(id: Id, impact: &Impact) -> Vec<Claim> {
 }
 
 /// The mean reduction of the duration by a value, in RTTs.
-pub(super) fn saved(impact: &Impact, system: usize, one: Replaced) -> Estimate {
+pub fn saved(impact: &Impact, system: usize, one: Replaced) -> Estimate {
     let number = impact.number(system, one);
     impact.mean(system, |sender| sender.saved[number])
 }
@@ -34,37 +30,36 @@ fn best_case(impact: &Impact, system: usize) -> Estimate {
     impact.mean(system, |sender| sender.best_case)
 }
 
-pub(super) fn name(system: usize) -> &'static str {
+pub fn name(system: usize) -> &'static str {
     System::ALL[system].name
 }
 
 /// `Linux k = 2: +0.58 ± 0.1 RTTs`, for each.
-pub(super) fn shown(all: &[(usize, Replaced, Estimate)]) -> String {
+pub fn shown(all: &[(usize, Replaced, Estimate)]) -> String {
     let each = all.iter().map(|(system, one, saved)| format!("{} {}: {:+.2}", name(*system), one.text(), saved.mean));
-    format!("{} RTTs", joined(each, ", "))
+    format!("{} RTTs", each.joined(", "))
 }
 
-pub(super) fn halves(all: &[(usize, Replaced, Estimate)]) -> String {
+pub fn halves(all: &[(usize, Replaced, Estimate)]) -> String {
     let each = all.iter().map(|(.., saved)| format!("±{:.2}", saved.half));
-    joined(each, ", ")
+    each.joined(", ")
 }
 
-pub(super) fn with_saved(impact: &Impact, all: &[(usize, Replaced)]) -> Vec<(usize, Replaced, Estimate)> {
-    let each = all.iter();
-    each.map(|(system, one)| (*system, *one, saved(impact, *system, *one))).collect()
+pub fn with_saved(impact: &Impact, all: &[(usize, Replaced)]) -> Vec<(usize, Replaced, Estimate)> {
+    all.iter().map(|(system, one)| (*system, *one, saved(impact, *system, *one))).collect()
 }
 
 /// The senders in the figure that a value makes shorter and longer.
 fn signs(impact: &Impact, system: usize, one: Replaced) -> [Share; 2] {
-    let in_figure = impact.saved(system, one).filter(|[best, _]| *best >= SHOWN);
-    let saved: Vec<f64> = in_figure.map(|[_, saved]| saved).collect();
+    let saved: Vec<f64> =
+        impact.saved(system, one).filter(|[best, _]| *best >= SHOWN).map(|[_, saved]| saved).collect();
     let count = |holds: &dyn Fn(&f64) -> bool| saved.iter().filter(|one| holds(one)).count() as u64;
     let all = saved.len() as u64;
     [Share::of(count(&|saved| *saved > 0.0), all), Share::of(count(&|saved| *saved < 0.0), all)]
 }
 
 /// A share as an estimate in %.
-pub(super) fn percent(share: &Share) -> Estimate {
+pub fn percent(share: &Share) -> Estimate {
     Estimate { mean: 50.0 * (share.high + share.low), half: 50.0 * (share.high - share.low) }
 }
 
@@ -72,79 +67,71 @@ pub(super) fn percent(share: &Share) -> Estimate {
 fn lengthens(impact: &Impact, system: usize, one: Replaced) -> (String, ClaimVerdict) {
     let mean = saved(impact, system, one);
     let [shorter, longer] = signs(impact, system, one);
-    let verdict = ClaimVerdict::all([mean.below(0.0), times(percent(&longer), 0.1).above(percent(&shorter))]);
+    let verdict = ClaimVerdict::all([mean.below(0.0), (percent(&longer) * 0.1).above(percent(&shorter))]);
     let text = format!("{} {}: {:+.2} RTTs; {shorter} shorter, {longer} longer", name(system), one.text(), mean.mean);
     (text, verdict)
 }
 
 /// §V-B1: k on Linux.
 fn k(impact: &Impact) -> Vec<Claim> {
-    let [two, three] = [2, 3].map(|k| saved(impact, LINUX, Replaced::K(k)));
+    let [two, three] = [2, 3].map(|k| saved(impact, LINUX, K(k)));
     let best = best_case(impact, LINUX);
-    let number = impact.number(LINUX, Replaced::K(2));
+    let number = impact.number(LINUX, K(2));
     let fifth = impact.mean(LINUX, |sender| sender.saved[number] - sender.best_case / 5.0);
-    let [shorter2, longer2] = signs(impact, LINUX, Replaced::K(2));
-    let [shorter3, longer3] = signs(impact, LINUX, Replaced::K(3));
-    let (k6, k6_verdict) = lengthens(impact, LINUX, Replaced::K(6));
-    let slower = impact.saved(LINUX, Replaced::K(2)).filter(|[_, saved]| *saved < 0.0);
+    let [shorter2, longer2] = signs(impact, LINUX, K(2));
+    let [shorter3, longer3] = signs(impact, LINUX, K(3));
+    let (k6, k6_verdict) = lengthens(impact, LINUX, K(6));
+    let slower = impact.saved(LINUX, K(2)).filter(|[_, saved]| *saved < 0.0);
     let slower: Vec<[f64; 2]> = slower.collect();
     let by = Estimate::of(slower.iter().map(|[_, saved]| -saved));
     let small = slower.iter().filter(|[best, _]| *best < 10.0).count();
     let small = Share::of(small as u64, slower.len() as u64);
     let all = impact.0[LINUX].senders.len() as u64;
     let few = Share::of(slower.len() as u64, all);
-    let gains = impact.0[LINUX].senders.iter().map(|sender| sender.best_case);
-    let mut gains: Vec<f64> = gains.filter(|best| *best > 0.0).collect();
+    let mut gains: Vec<f64> =
+        impact.0[LINUX].senders.iter().map(|sender| sender.best_case).filter(|best| *best > 0.0).collect();
     gains.sort_by(f64::total_cmp);
     let at = |q: f64| gains[((gains.len() - 1) as f64 * q) as usize];
-    let (low, high) = match gains.is_empty() {
-        true => (f64::NAN, f64::NAN),
-        false => (at(0.01), at(0.99)),
-    };
+    let (low, high) = if gains.is_empty() { (NAN, NAN) } else { (at(0.01), at(0.99)) };
     vec![
-        claim("k-2-factor-5")
-            .shows(format!("best case {:.2} RTTs, saved {:.2}", best.mean, two.mean))
+        claim!("k-2-factor-5", "best case {:.2} RTTs, saved {:.2}", best.mean, two.mean)
             .needs(fifth.above(0.0))
             .interval(format!("±{:.2} of the difference", fifth.half)),
-        claim("small-k-shortens")
-            .shows(format!("k = 2: {shorter2} shorter, {longer2} longer; k = 3: {shorter3} and {longer3}"))
+        claim!("small-k-shortens", "k = 2: {shorter2} shorter, {longer2} longer; k = 3: {shorter3} and {longer3}")
             .needs(two.above(0.0))
             .needs(three.above(0.0))
             .needs(percent(&shorter2).above(percent(&longer2)))
             .needs(percent(&shorter3).above(percent(&longer3))),
-        claim("small-k-shortens-most")
-            .shows(format!("k = 2: {shorter2}; k = 3: {shorter3}"))
+        claim!("small-k-shortens-most", "k = 2: {shorter2}; k = 3: {shorter3}")
             .needs_all([&shorter2, &shorter3].map(|share| percent(share).above(50.0))),
         claim("k-6-lengthens").shows(k6).needs(k6_verdict),
-        claim("small-k-costs-few")
-            .shows(format!("{few}, by {:.2} RTTs", by.mean))
+        claim!("small-k-costs-few", "{few}, by {:.2} RTTs", by.mean)
             .needs(percent(&few).below(10.0))
             .needs(by.below(2.0))
             .interval(format!("±{:.2} RTTs", by.half)),
-        claim("small-k-costs-small-ones").shows(format!("{small}")).needs(percent(&small).above(50.0)),
-        claim("scope-orders").shows(format!("{low:.3} and {high:.1} RTTs")).holds(high >= 100.0 * low),
+        claim!("small-k-costs-small-ones", "{small}").needs(percent(&small).above(50.0)),
+        claim!("scope-orders", "{low:.3} and {high:.1} RTTs").holds(high >= 100.0 * low),
     ]
 }
 
 /// §V-B1: k on the other systems; §I: the efficiency of Linux's estimator.
 fn systems(impact: &Impact) -> Vec<Claim> {
     let all = [WINDOWS, LINUX, SOLARIS, FREEBSD];
-    let twos = with_saved(impact, &all.map(|system| (system, Replaced::K(2))));
+    let twos = with_saved(impact, &all.map(|system| (system, K(2))));
     let share = |system: usize| {
-        let number = impact.number(system, Replaced::K(2));
+        let number = impact.number(system, K(2));
         let mean = best_case(impact, system).mean;
-        times(impact.mean(system, |sender| sender.saved[number]), 100.0 / mean)
+        impact.mean(system, |sender| sender.saved[number]) * (100.0 / mean)
     };
     let shares = all.map(share);
     let best = all.map(|system| best_case(impact, system));
     let spurious = all.map(|system| {
         let made = [ChangeKind::SpuriousTimeoutMade];
         let senders = impact.totals(system).senders.max(1);
-        impact.events(system, Replaced::K(2), &made) as f64 / senders as f64
+        impact.events(system, K(2), &made) as f64 / senders as f64
     });
     let list = |values: [f64; 4], unit: &str| {
-        let each = all.map(|system| format!("{} {:.2}{unit}", name(system), values[system]));
-        each.join(", ")
+        all.map(|system| format!("{} {:.2}{unit}", name(system), values[system])).join(", ")
     };
     let others = [WINDOWS, SOLARIS, FREEBSD];
     vec![
@@ -170,15 +157,14 @@ fn systems(impact: &Impact) -> Vec<Claim> {
 
 /// §V-B2.
 fn min_rto(impact: &Impact) -> Vec<Claim> {
-    let (larger, larger_verdict) = lengthens(impact, LINUX, Replaced::MinRto(400));
-    let all =
-        with_saved(impact, &[(SOLARIS, Replaced::MinRto(100)), (LINUX, Replaced::K(2)), (SOLARIS, Replaced::K(2))]);
+    let (larger, larger_verdict) = lengthens(impact, LINUX, MinRto(400));
+    let all = with_saved(impact, &[(SOLARIS, MinRto(100)), (LINUX, K(2)), (SOLARIS, K(2))]);
     let [solaris, linux_k, _] = [all[0].2, all[1].2, all[2].2];
-    let low = saved(impact, LINUX, Replaced::MinRto(100));
+    let low = saved(impact, LINUX, MinRto(100));
     let best = best_case(impact, LINUX);
-    let [shorter, _] = signs(impact, LINUX, Replaced::MinRto(100));
+    let [shorter, _] = signs(impact, LINUX, MinRto(100));
     let large = [(WINDOWS, 1000), (LINUX, 1000), (SOLARIS, 1000), (LINUX, 800)];
-    let large = with_saved(impact, &large.map(|(system, ms)| (system, Replaced::MinRto(ms))));
+    let large = with_saved(impact, &large.map(|(system, ms)| (system, MinRto(ms))));
     vec![
         claim("larger-min-rto").shows(larger).needs(larger_verdict),
         claim("large-min-rto")
@@ -187,20 +173,18 @@ fn min_rto(impact: &Impact) -> Vec<Claim> {
             .interval(halves(&large)),
         claim("solaris-100").shows(shown(&all[..1])).needs(solaris.above(0.0)).interval(halves(&all[..1])),
         claim("solaris-100-less").shows(shown(&all)).needs(linux_k.above(solaris)).interval(halves(&all)),
-        claim("linux-100")
-            .shows(format!("{:+.2} of {:.2} RTTs", low.mean, best.mean))
-            .needs(times(best, 0.01).above(low))
+        claim!("linux-100", "{:+.2} of {:.2} RTTs", low.mean, best.mean)
+            .needs((best * 0.01).above(low))
             .interval(format!("±{:.2}", low.half)),
-        claim("linux-100-most").shows(format!("{shorter}")).needs(percent(&shorter).below(50.0)),
+        claim!("linux-100-most", "{shorter}").needs(percent(&shorter).below(50.0)),
     ]
 }
 
 /// §V-B3.
 fn weights(impact: &Impact) -> Vec<Claim> {
-    let larger = [Replaced::A(1), Replaced::A(2), Replaced::B(1), Replaced::B(2), Replaced::B(4)];
+    let larger = [A(1), A(2), B(1), B(2), B(4)];
     let others = [WINDOWS, SOLARIS, FREEBSD];
-    let pairs = others.map(|system| larger.map(|one| (system, one)));
-    let pairs = pairs.concat();
+    let pairs = others.map(|system| larger.map(|one| (system, one))).concat();
     let rows: Vec<[Share; 2]> = pairs.iter().map(|(system, one)| signs(impact, *system, *one)).collect();
     let helped = rows.iter().filter(|[shorter, longer]| shorter.hits >= longer.hits).count();
     let hurt = rows.iter().filter(|[_, longer]| longer.hits > 0).count();
@@ -216,12 +200,11 @@ fn weights(impact: &Impact) -> Vec<Claim> {
     let even = [WINDOWS, LINUX, SOLARIS, FREEBSD].map(evenness);
     let most_hurt = rows.iter().map(|[_, longer]| longer.share).fold(0.0, f64::max);
     vec![
-        claim("larger-weights").shows(format!("{helped} of {} helped more", rows.len())).holds(2 * helped > rows.len()),
-        claim("larger-weights-hurt-many")
-            .shows(format!("{hurt} of {} hurt some; at most {:.0} %", rows.len(), 100.0 * most_hurt))
+        claim!("larger-weights", "{helped} of {} helped more", rows.len()).holds(2 * helped > rows.len()),
+        claim!("larger-weights-hurt-many", "{hurt} of {} hurt some; at most {:.0} %", rows.len(), 100.0 * most_hurt)
             .holds(hurt == rows.len() && most_hurt >= 0.05),
         claim("weights-less-deterministic")
-            .shows(joined((0..4).map(|system| format!("{} {:.2}", name(system), even[system])), ", "))
+            .shows((0..4).map(|system| format!("{} {:.2}", name(system), even[system])).joined(", "))
             .holds(others.iter().all(|system| even[*system] > even[LINUX])),
     ]
 }

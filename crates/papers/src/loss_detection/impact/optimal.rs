@@ -2,15 +2,12 @@
 
 use super::claims::{halves, name, percent, shown, with_saved};
 use super::{Id, Impact, LINUX, M, Replaced, Sender, replaced};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use recoup_captures::study::published::System;
-use recoup_support::stats::{Estimate, Share};
+use crate::prelude::*;
 
 /// Which parameter matters most, m, and whether the values in use are optimal.
-pub(super) fn of(impact: &Impact) -> Vec<Claim> {
+pub fn of(impact: &Impact) -> Vec<Claim> {
     let tried = |system: usize| {
-        let figures = [Id::Fig4, Id::Fig5a, Id::Fig5b].into_iter();
-        let all = figures.flat_map(replaced).map(|one| (system, one));
+        let all = [Id::Fig4, Id::Fig5a, Id::Fig5b].into_iter().flat_map(replaced).map(|one| (system, one));
         with_saved(impact, &all.collect::<Vec<_>>())
     };
     let largest = |all: &[(usize, Replaced, Estimate)]| {
@@ -18,10 +15,9 @@ pub(super) fn of(impact: &Impact) -> Vec<Claim> {
             |a: &&(usize, Replaced, Estimate), b: &&(usize, Replaced, Estimate)| a.2.mean.total_cmp(&b.2.mean);
         all.iter().max_by(by_mean).copied()
     };
-    let linux = tried(LINUX);
-    let (of_k, others): (Vec<_>, Vec<_>) = linux.iter().copied().partition(|(_, one, _)| matches!(one, Replaced::K(_)));
-    let ends = [largest(&of_k), largest(&others)];
-    let ends: Vec<(usize, Replaced, Estimate)> = ends.into_iter().flatten().collect();
+    let (of_k, others): (Vec<_>, Vec<_>) =
+        tried(LINUX).iter().copied().partition(|(_, one, _)| matches!(one, Replaced::K(_)));
+    let ends: Vec<(usize, Replaced, Estimate)> = [largest(&of_k), largest(&others)].into_iter().flatten().collect();
     let most = match ends[..] {
         [k, other] => k.2.above(other.2),
         _ => ClaimVerdict::Undecided,

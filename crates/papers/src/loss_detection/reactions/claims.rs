@@ -1,8 +1,8 @@
 //! Claims of §I and §II about what senders do.
 
 use super::{Reactions, Values};
-use crate::claims::{Claim, claim};
 use crate::loss_detection::claims::by_system;
+use crate::prelude::*;
 
 fn shown(values: &Values, unit: &str) -> String {
     by_system(values, |v| format!("{}{unit}", (v * 10.0).round() / 10.0))
@@ -25,17 +25,15 @@ fn signs(found: &Reactions) -> Vec<Claim> {
             .shows(shown(&found.duplicates, ""))
             .holds(all(&found.duplicates, |count| (count - 15.0).abs() < 0.5)),
         claim("reordering").shows(shown(enough, "")).holds(all(enough, |count| count >= 1.0)),
-        claim("waits-for-d")
-            .shows(format!("D − 1: {}; D: {}", shown(few, ""), shown(enough, "")))
+        claim!("waits-for-d", "D − 1: {}; D: {}", shown(few, ""), shown(enough, ""))
             .holds(all(few, |count| count < 0.5) && all(enough, |count| count >= 1.0)),
         claim("immediate").shows(shown(&found.delay_ms, " ms")).holds(all(&found.delay_ms, |delay| delay.abs() < 1e-6)),
-        claim("sack-shows-losses")
-            .shows(format!("with {with:.2}, without {without:.2} RTTs"))
+        claim!("sack-shows-losses", "with {with:.2}, without {without:.2} RTTs")
             .holds(with <= 1.5 && without >= with + 1.0),
     ]
 }
 
-/// What detections cost.
+/// The cost of detections.
 fn costs(found: &Reactions) -> Vec<Claim> {
     let [before, fast, timeout] = &found.windows;
     let [needless_fast, needless_timeout] = &found.needless_ms;
@@ -46,20 +44,22 @@ fn costs(found: &Reactions) -> Vec<Claim> {
         (0.4..0.6).contains(&half)
     });
     vec![
-        claim("needless-costs")
-            .shows(format!("FR/R {}; timeout {}", shown(needless_fast, " ms"), shown(needless_timeout, " ms")))
+        claim!("needless-costs", "FR/R {}; timeout {}", shown(needless_fast, " ms"), shown(needless_timeout, " ms"))
             .holds(all(needless_fast, |ms| ms > 0.0) && all(needless_timeout, |ms| ms > 0.0)),
         claim("late-detection-costs").shows(shown(later, " ms longer")).holds(all(later, |ms| ms > 0.0)),
-        claim("rto-change-is-duration")
-            .shows(format!("the wait grows by {}; the rest: {}", shown(later, " ms"), shown(unexplained, " ms")))
-            .holds(all(unexplained, |ms| ms.abs() < 1e-3) && all(later, |ms| ms > 0.0)),
-        claim("timeouts-take-longer")
-            .shows(format!("FR/R {}; timeout {}", shown(by_fast, ""), shown(by_timeout, " RTTs")))
+        claim!(
+            "rto-change-is-duration",
+            "the wait grows by {}; the rest: {}",
+            shown(later, " ms"),
+            shown(unexplained, " ms")
+        )
+        .holds(all(unexplained, |ms| ms.abs() < 1e-3) && all(later, |ms| ms > 0.0)),
+        claim!("timeouts-take-longer", "FR/R {}; timeout {}", shown(by_fast, ""), shown(by_timeout, " RTTs"))
             .holds(by_fast.iter().zip(by_timeout).all(|(fast, timeout)| 2.0 * fast < *timeout)),
         claim("timeouts-cost-more")
             .shows(shown(&found.timeout_ms, " ms longer"))
             .holds(all(&found.timeout_ms, |ms| ms > 0.0)),
-        claim("fast-halves").shows(format!("{}; before {}", shown(fast, ""), shown(before, ""))).holds(halves),
+        claim!("fast-halves", "{}; before {}", shown(fast, ""), shown(before, "")).holds(halves),
         claim("timeout-to-one").shows(shown(timeout, "")).holds(all(timeout, |window| (window - 1.0).abs() < 0.5)),
         claim("window-stalls")
             .shows(shown(&found.sent_while_waiting, ""))
@@ -67,7 +67,7 @@ fn costs(found: &Reactions) -> Vec<Claim> {
     ]
 }
 
-/// What D changes.
+/// The effects of D.
 fn thresholds(found: &Reactions) -> Vec<Claim> {
     let [smallest, small, _, large] = &found.by_fast;
     let gain = |by_d: &[f64; 4]| by_d[0] - by_d[2];
@@ -76,14 +76,16 @@ fn thresholds(found: &Reactions) -> Vec<Claim> {
     let sooner = found.fast_ms[2] - found.fast_ms[0];
     let instead = found.timeout_wait_ms - found.fast_ms[2];
     vec![
-        claim("smaller-d-more-fast")
-            .shows(format!("8 segments: {small:.0?} % for D = 1 to 4; 40: {large:.0?} %"))
-            .holds(ascending),
-        claim("small-connections-gain")
-            .shows(format!("4 segments {:.0}, 8 {:.0}, 40 {:.0} points", gain(smallest), gain(small), gain(large)))
-            .holds(gain(smallest) > gain(large) && gain(small) > gain(large)),
-        claim("fast-sooner-slightly")
-            .shows(format!("{sooner:.1} ms; FR/R in place of a timeout {instead:.0} ms"))
+        claim!("smaller-d-more-fast", "8 segments: {small:.0?} % for D = 1 to 4; 40: {large:.0?} %").holds(ascending),
+        claim!(
+            "small-connections-gain",
+            "4 segments {:.0}, 8 {:.0}, 40 {:.0} points",
+            gain(smallest),
+            gain(small),
+            gain(large)
+        )
+        .holds(gain(smallest) > gain(large) && gain(small) > gain(large)),
+        claim!("fast-sooner-slightly", "{sooner:.1} ms; FR/R in place of a timeout {instead:.0} ms")
             .holds(sooner > 0.0 && sooner < instead / 10.0),
     ]
 }

@@ -1,13 +1,9 @@
 //! Claims of Table I, §II and §V-A2a about the senders.
 
 use super::{Senders, Values};
-use crate::claims::{Claim, claim};
 use crate::loss_detection::claims::by_system;
-
-const WINDOWS: usize = 0;
-const LINUX: usize = 1;
-const SOLARIS: usize = 2;
-const FREEBSD: usize = 3;
+use crate::loss_detection::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS};
+use crate::prelude::*;
 
 /// Table I, in the order of [`System::ALL`].
 pub const TICK_MS: Values = [100.0, 10.0, 10.0, 10.0];
@@ -80,7 +76,7 @@ fn estimators(senders: &Senders) -> Vec<Claim> {
         claim("linux-adapts-dupthresh").shows(shown(twice, "")).holds(
             (twice[LINUX] - 1.0).abs() < 0.5 && standard.iter().all(|system| (twice[*system] - 2.0).abs() < 0.5),
         ),
-        claim("values-differ").shows(format!("minimum RTO {}", shown(&senders.min_ms, " ms"))).holds(
+        claim!("values-differ", "minimum RTO {}", shown(&senders.min_ms, " ms")).holds(
             [&senders.tick_ms, &senders.min_ms, &senders.m, &senders.dupthresh]
                 .iter()
                 .all(|values| values.iter().any(|value| (value - values[0]).abs() > 0.1))
@@ -90,31 +86,34 @@ fn estimators(senders: &Senders) -> Vec<Claim> {
     ]
 }
 
-/// What the parameters do.
+/// The effects of the parameters.
 fn parameters(senders: &Senders) -> Vec<Claim> {
     let [m1k2, m1k4, m125k4, m1k8] = senders.by_factors;
     let [steady, variable] = senders.by_variability;
     let exact = senders.after_rto_ms;
     vec![
         claim("timer").shows(shown(&exact, " ms later")).holds(exact.iter().all(|late| late.abs() < 1e-3)),
-        claim("rto-grows-with-m-k")
-            .shows(format!("k = 2: {}; k = 8: {}", shown(&m1k2, " ms"), shown(&m1k8, " ms")))
+        claim!("rto-grows-with-m-k", "k = 2: {}; k = 8: {}", shown(&m1k2, " ms"), shown(&m1k8, " ms"))
             .holds(ascend(&[m1k2, m1k4, m1k8]) && ascend(&[m1k4, m125k4])),
-        claim("weights")
-            .shows(format!(
-                "a = 1/32: RTO {}; a = 1: {}",
-                shown(&senders.by_a[0], " ms"),
-                shown(&senders.by_a[2], " ms")
-            ))
-            .holds(ascend(&senders.by_a) && ascend(&senders.by_b)),
+        claim!(
+            "weights",
+            "a = 1/32: RTO {}; a = 1: {}",
+            shown(&senders.by_a[0], " ms"),
+            shown(&senders.by_a[2], " ms")
+        )
+        .holds(ascend(&senders.by_a) && ascend(&senders.by_b)),
         claim("rto-exceeds-rtt")
             .shows(shown(&senders.covered, " %"))
             .holds(senders.covered.iter().all(|share| *share >= 99.0)),
-        claim("variability-raises-rto")
-            .shows(format!("k = 4, steady: {}; variable: {}", shown(&steady[1], ""), shown(&variable[1], "")))
-            .holds([WINDOWS, LINUX, SOLARIS].iter().all(|system| {
-                let rise = |k: usize| variable[k][*system] - steady[k][*system];
-                rise(1) > 0.0 && rise(1) > rise(0)
-            })),
+        claim!(
+            "variability-raises-rto",
+            "k = 4, steady: {}; variable: {}",
+            shown(&steady[1], ""),
+            shown(&variable[1], "")
+        )
+        .holds([WINDOWS, LINUX, SOLARIS].iter().all(|system| {
+            let rise = |k: usize| variable[k][*system] - steady[k][*system];
+            rise(1) > 0.0 && rise(1) > rise(0)
+        })),
     ]
 }

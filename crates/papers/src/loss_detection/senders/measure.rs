@@ -2,27 +2,27 @@
 
 use super::super::micro::{Fate, Transfer, ms};
 use crate::prelude::*;
-use recoup_units::Segments;
+use Fate::{Late, Lost, Passes};
 
 /// RTT samples of the comparison with the formula.
 const SAMPLES: u64 = 300;
 
 /// From the first SYN-ACK to the second, if the first is lost, in ms.
 pub fn initial_rto(sender: Mechanisms) -> f64 {
-    let mut sent: Vec<Instant> = Vec::new();
+    let mut sent: Vec<Instant> = vec![];
     Transfer::new(sender, 1).run(|packet| {
         if !packet.syn || packet.direction != Direction::Down {
-            return Fate::Passes;
+            return Passes;
         }
         sent.push(packet.at);
         match packet.copy {
-            1 => Fate::Lost,
-            _ => Fate::Passes,
+            1 => Lost,
+            _ => Passes,
         }
     });
     match sent[..] {
         [first, second, ..] => ms(second.since(first)),
-        _ => f64::NAN,
+        _ => NAN,
     }
 }
 
@@ -30,15 +30,14 @@ pub fn initial_rto(sender: Mechanisms) -> f64 {
 /// in ms.
 pub fn tail_wait(sender: Mechanisms, rtt_ms: u64) -> [f64; 2] {
     let transfer = Transfer { rtt: Duration::from_millis(rtt_ms), ..Transfer::new(sender, 40) };
-    let run = transfer.run_with(&[40], Fate::Lost);
+    let run = transfer.run_with(&[40], Lost);
     let Some((at, 40, Trigger::Rto)) = run.first_retransmission() else {
-        return [f64::NAN; 2];
+        return [NAN; 2];
     };
     let acks = run.acks_arrived().filter(|(arrived, _)| *arrived < at);
     // The ACK of the segment before may have arrived before the last segment was sent.
-    let last = acks.map(|(arrived, _)| arrived).max();
-    let set = last.max(run.first_sent(40)).unwrap_or(at);
-    let rto = run.rtt_samples().last().map_or(f64::NAN, |[.., rto]| *rto);
+    let set = acks.map(|(arrived, _)| arrived).max().max(run.first_sent(40)).unwrap_or(at);
+    let rto = run.rtt_samples().last().map_or(NAN, |[.., rto]| *rto);
     [ms(at.since(set)), rto]
 }
 
@@ -55,8 +54,8 @@ pub fn jittery(sender: Mechanisms, rtt_ms: u64, most: u64) -> Vec<[f64; 3]> {
 pub fn one_by_one(sender: Mechanisms, rtt_ms: u64, extra_ms: impl Fn(u64) -> u64) -> Log {
     let transfer = Transfer { rtt: Duration::from_millis(rtt_ms), buffer: 1, ..Transfer::new(sender, SAMPLES) };
     transfer.run(|packet| match packet.segment {
-        0 => Fate::Passes,
-        segment => Fate::Late(Duration::from_millis(extra_ms(segment))),
+        0 => Passes,
+        segment => Late(Duration::from_millis(extra_ms(segment))),
     })
 }
 
@@ -72,8 +71,7 @@ pub fn tick(rtos: &[[f64; 3]]) -> f64 {
             (ticks - ticks.round()).abs() < 1e-6
         })
     };
-    let ticks = [1000.0, 100.0, 10.0, 1.0];
-    ticks.into_iter().find(divides).unwrap_or(0.0)
+    [1000.0, 100.0, 10.0, 1.0].into_iter().find(divides).unwrap_or(0.0)
 }
 
 /// a, b, m and k from the RTOs after a steady RTT of 2 s, and after one sample of 4 s.
@@ -82,10 +80,10 @@ pub fn factors_of(sender: Mechanisms) -> [f64; 4] {
     let step = one_by_one(sender, 2000, |segment| match segment {
         1 => 2000,
         _ => 0,
-    });
-    let step = step.rtt_samples();
+    })
+    .rtt_samples();
     let (Some(last), Some([first, second])) = (steady.last(), step.get(..2)) else {
-        return [f64::NAN; 4];
+        return [NAN; 4];
     };
     let ([rtt, srtt, rto], [sample, srtt2, rto2]) = (*first, *second);
     let m = last[2] / last[0];
@@ -99,11 +97,14 @@ pub fn factors_of(sender: Mechanisms) -> [f64; 4] {
 
 /// Sample, SRTT and RTO after the RTT rose from 2 s to 5 s.
 pub fn after_a_step(sender: Mechanisms) -> [f64; 3] {
-    let run = one_by_one(sender, 2000, |segment| match segment {
+    one_by_one(sender, 2000, |segment| match segment {
         1 => 3000,
         _ => 0,
-    });
-    run.rtt_samples().get(1).copied().unwrap_or([f64::NAN; 3])
+    })
+    .rtt_samples()
+    .get(1)
+    .copied()
+    .unwrap_or([NAN; 3])
 }
 
 /// The share of RTT samples below the RTO before them, in %.
@@ -116,19 +117,18 @@ pub fn covered(rtos: &[[f64; 3]]) -> f64 {
 pub fn dupthresh(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(20);
     let transfer = Transfer { spacing: Duration::from_millis(1), ..Transfer::new(sender, 20) };
-    let run = transfer.run_with(&[5], Fate::Lost);
+    let run = transfer.run_with(&[5], Lost);
     let Some((at, 5, Trigger::Fast)) = run.first_retransmission() else {
-        return f64::NAN;
+        return NAN;
     };
-    let duplicates = run.duplicates(5);
-    duplicates.iter().filter(|arrived| **arrived <= at).count() as f64
+    run.duplicates(5).iter().filter(|arrived| **arrived <= at).count() as f64
 }
 
 /// RTT samples per flight of ten segments, in 40 flights after the first ones.
 pub fn samples_per_flight(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(10);
     let transfer = Transfer { buffer: 10, ..Transfer::new(sender, 400) };
-    let samples = transfer.run(|_| Fate::Passes).rtt_samples().len();
+    let samples = transfer.run(|_| Passes).rtt_samples().len();
     (samples as f64 - 1.0) / 40.0
 }
 
@@ -164,8 +164,8 @@ pub fn converges(mut sender: Mechanisms) -> f64 {
     sender.rto.min = Duration::ZERO;
     let transfer = Transfer { buffer: 10, ..Transfer::new(sender, 2000) };
     let run = transfer.run(|packet| match (packet.syn, packet.direction) {
-        (true, Direction::Down) => Fate::Late(Duration::from_millis(900)),
-        _ => Fate::Passes,
+        (true, Direction::Down) => Late(Duration::from_millis(900)),
+        _ => Passes,
     });
     let samples: Vec<(Instant, f64)> = run
         .events(Host::Server)
@@ -175,11 +175,10 @@ pub fn converges(mut sender: Mechanisms) -> f64 {
         })
         .collect();
     let (Some(begin), Some((_, last))) = (run.first_sent(1), samples.last()) else {
-        return f64::NAN;
+        return NAN;
     };
     let slow = samples.iter().rposition(|(_, rto)| *rto > 1.5 * last);
-    let converged = slow.map_or(samples.first(), |slow| samples.get(slow + 1));
-    converged.map_or(f64::NAN, |(at, _)| ms(at.since(begin)) / 100.0)
+    slow.map_or(samples.first(), |slow| samples.get(slow + 1)).map_or(NAN, |(at, _)| ms(at.since(begin)) / 100.0)
 }
 
 /// Of 900 segments, the 30th and the 808th are overtaken by those after it: the number of fast retransmits. The segments
@@ -188,8 +187,10 @@ pub fn overtaken_twice(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(20);
     let transfer =
         Transfer { buffer: 20, evidence: true, spacing: Duration::from_millis(1), ..Transfer::new(sender, 900) };
-    let run = transfer.run_with(&[30, 808], Fate::Late(Duration::from_millis(40)));
-    let fast = run.transmissions().filter(|(.., again)| *again == Some(Trigger::Fast));
-    let of_the_two = fast.filter(|(_, segment, _)| [30, 808].contains(segment));
-    of_the_two.count() as f64
+    transfer
+        .run_with(&[30, 808], Late(Duration::from_millis(40)))
+        .transmissions()
+        .filter(|(.., again)| *again == Some(Trigger::Fast))
+        .filter(|(_, segment, _)| [30, 808].contains(segment))
+        .count() as f64
 }

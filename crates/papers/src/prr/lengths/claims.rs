@@ -1,8 +1,7 @@
 //! The claims of §1 and §2.1 that the length of responses decides.
 
 use super::Cell;
-use crate::claims::{Claim, Compare, claim};
-use recoup_support::stats::Share;
+use crate::prelude::*;
 
 /// All claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {
@@ -19,8 +18,7 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
 }
 
 fn of(cells: &[Cell], segments: u64) -> &Cell {
-    let found = cells.iter().find(|cell| cell.segments == segments);
-    found.expect("a length of the grid")
+    cells.iter().find(|cell| cell.segments == segments).expect("a length of the grid")
 }
 
 fn in_one_window(cells: &[Cell]) -> Claim {
@@ -29,14 +27,13 @@ fn in_one_window(cells: &[Cell]) -> Claim {
         let cell = of(cells, segments);
         cell.clean_rtts / (cell.flows - cell.lossy).max(1) as f64
     });
-    claim("ideal-fits-the-window")
-        .shows(format!("{:.2} and {:.2} RTTs", latencies[0], latencies[1]))
+    claim!("ideal-fits-the-window", "{:.2} and {:.2} RTTs", latencies[0], latencies[1])
         .holds(latencies.iter().all(|latency| *latency <= 1.1))
 }
 
 fn longer_more_fast(cells: &[Cell]) -> Claim {
     let [short, long] = [6, 500].map(|segments| of(cells, segments).share_of_fast());
-    claim("longer-flows-more-fast").shows(format!("6 segments: {short}; 500: {long}")).holds(long.low > short.high)
+    claim!("longer-flows-more-fast", "6 segments: {short}; 500: {long}").holds(long.low > short.high)
 }
 
 fn one_segment(cells: &[Cell]) -> Claim {
@@ -54,7 +51,7 @@ fn without_dupacks(cells: &[Cell]) -> Claim {
 fn kinds(cells: &[Cell]) -> Claim {
     let other: u64 = cells.iter().map(|cell| cell.other).sum();
     let all: u64 = cells.iter().map(Cell::retransmissions).sum();
-    claim("three-kinds").shows(format!("{other} of {all} have another")).holds(other == 0 && all > 0)
+    claim!("three-kinds", "{other} of {all} have another").holds(other == 0 && all > 0)
 }
 
 fn window_of_one(cells: &[Cell]) -> Claim {
@@ -73,11 +70,11 @@ fn in_slow_start<'a>(cells: impl Iterator<Item = &'a Cell>) -> Share {
 fn more_slow_start(cells: &[Cell]) -> Claim {
     let short = in_slow_start(cells.iter().filter(|cell| cell.segments <= 4));
     let long = in_slow_start(cells.iter().filter(|cell| cell.segments >= 50));
-    claim("longer-flows-more-slow-start").shows(format!("short {short}, long {long}")).needs(long.above(short))
+    claim!("longer-flows-more-slow-start", "short {short}, long {long}").needs(long.above(short))
 }
 
 fn whole_window(cells: &[Cell]) -> Claim {
     let [progress, open] =
         [|cell: &Cell| cell.open_after_progress, |cell: &Cell| cell.open].map(|of| cells.iter().map(of).sum::<u64>());
-    claim("open-timeout-whole-window").shows(format!("at {progress} of {open} it had")).holds(progress == 0 && open > 0)
+    claim!("open-timeout-whole-window", "at {progress} of {open} it had").holds(progress == 0 && open > 0)
 }

@@ -1,10 +1,10 @@
 //! The claims of §2.1 and §3.2 that the flows of `linux` decide.
 
 use super::{DUPTHRESH, Data, Entries, FLIGHT};
-use crate::claims::{Claim, claim};
+use crate::prelude::*;
 use crate::prr::finding::list;
 use crate::prr::trace::{Step, Trace};
-use recoup_recovery::{LossDetector, Trigger};
+use recoup_recovery::LossDetector;
 
 /// All claims.
 pub fn all(data: &Data) -> Vec<Claim> {
@@ -29,26 +29,25 @@ fn first_sack(data: &Data) -> Claim {
     let beyond = data.first_sack.iter().filter(|one| one.missing > DUPTHRESH);
     let least = data.first_sack.iter().find(|one| one.with_fack);
     let without = data.first_sack.iter().any(|one| one.without);
-    claim("fack-first-sack")
-        .shows(format!(
-            "with FACK from {} missing segments on; without FACK {}",
-            least.map_or("no number of".into(), |one| one.missing.to_string()),
-            if without { "too" } else { "never" }
-        ))
-        .holds(beyond.clone().count() > 0 && beyond.clone().all(|one| one.with_fack) && !without)
+    claim!(
+        "fack-first-sack",
+        "with FACK from {} missing segments on; without FACK {}",
+        least.map_or("no number of".into(), |one| one.missing.to_string()),
+        if without { "too" } else { "never" }
+    )
+    .holds(beyond.clone().count() > 0 && beyond.clone().all(|one| one.with_fack) && !without)
 }
 
 fn holes_marked(data: &Data) -> Claim {
-    let not = data.holes.iter().filter(|hole| !hole.is_marked);
-    let not: Vec<u64> = not.map(|hole| hole.segment).collect();
-    claim("fack-marks-all-holes")
-        .shows(format!(
-            "{} of {} marked{}",
-            data.holes.len() - not.len(),
-            data.holes.len(),
-            if not.is_empty() { String::new() } else { format!("; not segment {}", list(&not)) }
-        ))
-        .holds(not.is_empty() && !data.holes.is_empty())
+    let not: Vec<u64> = data.holes.iter().filter(|hole| !hole.is_marked).map(|hole| hole.segment).collect();
+    claim!(
+        "fack-marks-all-holes",
+        "{} of {} marked{}",
+        data.holes.len() - not.len(),
+        data.holes.len(),
+        if not.is_empty() { String::new() } else { format!("; not segment {}", list(&not)) }
+    )
+    .holds(not.is_empty() && !data.holes.is_empty())
 }
 
 fn holes_repaired(data: &Data) -> Claim {
@@ -58,8 +57,7 @@ fn holes_repaired(data: &Data) -> Claim {
 
 /// When segment 1 was retransmitted, and by what trigger.
 fn of_first(trace: &Trace) -> Vec<(f64, Trigger)> {
-    let all = trace.retransmissions();
-    all.filter(|(_, number, _)| *number == 1).map(|(at, _, trigger)| (at, trigger)).collect()
+    trace.retransmissions().filter(|(_, number, _)| *number == 1).map(|(at, _, trigger)| (at, trigger)).collect()
 }
 
 /// The ACK with which this many segments are delivered.
@@ -78,41 +76,41 @@ fn lost_retransmission(data: &Data) -> Claim {
         let mut marked = step.marked.iter();
         marked.any(|one| *one == (1, LossDetector::LostRetransmission))
     });
-    // What was sent by the time of the retransmission but for segment 1, and one segment more.
+    // All segments sent by the time of the retransmission except segment 1, and one segment more.
     let again = trace.steps.iter().position(|step| !step.again.is_empty());
     let sent_before = &trace.steps[..=again.unwrap_or(0)];
     let sent_before = sent_before.iter().map(|step| step.new).sum();
     let reported = after_delivering(trace, sent_before).map(|step| step.at_ms);
     let found = mark.map(|step| step.at_ms);
     let again = of_first(trace).get(1).copied();
-    claim("lost-retransmission")
-        .shows(format!(
-            "marked at {}, first report of later data at {}",
-            found.map_or("no time".into(), |ms| format!("{ms:.1} ms")),
-            reported.map_or("no time".into(), |ms| format!("{ms:.1} ms")),
-        ))
-        .holds(
-            found.is_some()
-                && found == reported
-                && again.is_some_and(|(at, trigger)| trigger == Trigger::Fast && Some(at) == found),
-        )
+    claim!(
+        "lost-retransmission",
+        "marked at {}, first report of later data at {}",
+        found.map_or("no time".into(), |ms| format!("{ms:.1} ms")),
+        reported.map_or("no time".into(), |ms| format!("{ms:.1} ms"))
+    )
+    .holds(
+        found.is_some()
+            && found == reported
+            && again.is_some_and(|(at, trigger)| trigger == Trigger::Fast && Some(at) == found),
+    )
 }
 
 fn additional_round_trip(data: &Data) -> Claim {
     let [with, _, without] = &data.lost_again;
     let longer = with.recovery_ms().zip(without.recovery_ms()).map(|(with, without)| with - without);
-    claim("lost-retransmission-rtts")
-        .shows(format!(
-            "{} longer, {} timeouts",
-            longer.map_or("not".into(), |ms| format!("{ms:.0} ms")),
-            with.timeouts()
-        ))
-        .holds(longer.is_some_and(|ms| ms >= 100.0) && with.timeouts() == 0)
+    claim!(
+        "lost-retransmission-rtts",
+        "{} longer, {} timeouts",
+        longer.map_or("not".into(), |ms| format!("{ms:.0} ms")),
+        with.timeouts()
+    )
+    .holds(longer.is_some_and(|ms| ms >= 100.0) && with.timeouts() == 0)
 }
 
 fn undetected(data: &Data) -> Claim {
     let timeouts = data.lost_again[1].timeouts();
-    claim("undetected-timeout").shows(format!("{timeouts} timeouts")).holds(timeouts > 0)
+    claim!("undetected-timeout", "{timeouts} timeouts").holds(timeouts > 0)
 }
 
 fn entries(entries: Entries) -> String {
@@ -123,21 +121,25 @@ fn reordering_ends_fack(data: &Data) -> Claim {
     let found = data.reordering;
     let after = found.small.by_fack + found.large.by_fack;
     let cases = found.small.all.min(found.large.all);
-    claim("reordering-ends-fack")
-        .shows(format!(
-            "begun by FACK: {} before, {} after a segment late by at most dupthresh, {} after a later one",
-            entries(found.none),
-            entries(found.small),
-            entries(found.large)
-        ))
-        .holds(after == 0 && cases > 0 && found.none.by_fack > 0)
+    claim!(
+        "reordering-ends-fack",
+        "begun by FACK: {} before, {} after a segment late by at most dupthresh, {} after a later one",
+        entries(found.none),
+        entries(found.small),
+        entries(found.large)
+    )
+    .holds(after == 0 && cases > 0 && found.none.by_fack > 0)
 }
 
 fn large_reordering_ends_fack(data: &Data) -> Claim {
     let found = data.reordering;
-    claim("large-reordering-ends-fack")
-        .shows(format!("begun by FACK: {} before, {} after", entries(found.none), entries(found.large)))
-        .holds(found.large.by_fack == 0 && found.large.all > 0 && found.none.by_fack > 0)
+    claim!(
+        "large-reordering-ends-fack",
+        "begun by FACK: {} before, {} after",
+        entries(found.none),
+        entries(found.large)
+    )
+    .holds(found.large.by_fack == 0 && found.large.all > 0 && found.none.by_fack > 0)
 }
 
 fn alternate_acks(data: &Data) -> Claim {
@@ -152,16 +154,18 @@ fn alternate_acks(data: &Data) -> Claim {
 
 /// Segments sent per ACK while pipe is above ssthresh.
 fn rate_while_falling(trace: &Trace) -> f64 {
-    let falling = trace.recovery_acks().skip(1).take_while(|step| step.pipe > step.ssthresh);
-    let (acks, sent) = falling.fold((0.0, 0.0), |(acks, sent), step| (acks + 1.0, sent + f64::from(step.sent())));
+    let (acks, sent) = trace
+        .recovery_acks()
+        .skip(1)
+        .take_while(|step| step.pipe > step.ssthresh)
+        .fold((0.0, 0.0), |(acks, sent), step| (acks + 1.0, sent + f64::from(step.sent())));
     sent / acks
 }
 
 fn halves_for_cubic(data: &Data) -> Claim {
     let [linux, prr] = [0, 1].map(|i| rate_while_falling(&data.cubic[i]));
     let end = data.cubic[0].recovery().and_then(|(steps, _)| steps.last());
-    claim("halving-for-cubic")
-        .shows(format!("Linux {linux:.2}, PRR {prr:.2} segments per ACK"))
+    claim!("halving-for-cubic", "Linux {linux:.2}, PRR {prr:.2} segments per ACK")
         .holds((0.45..=0.55).contains(&linux) && (0.65..=0.75).contains(&prr))
         .note(end.map_or(String::new(), |end| {
             format!(
@@ -176,12 +180,11 @@ fn follows_pipe(data: &Data) -> Claim {
     let acks = || data.heavy.iter().flat_map(Trace::recovery_acks);
     let above = acks().filter(|step| step.cwnd > step.pipe_before_sending() + 1);
     let (above, all) = (above.count(), acks().count());
-    claim("linux-follows-pipe").shows(format!("broken by {above} of {all} ACKs")).holds(above == 0 && all > 0)
+    claim!("linux-follows-pipe", "broken by {above} of {all} ACKs").holds(above == 0 && all > 0)
 }
 
 fn window_of_one(data: &Data) -> Claim {
-    let calm = data.lonely.iter().filter(|one| one.timeouts == 0);
-    let least = calm.map(|one| one.cwnd).min();
+    let least = data.lonely.iter().filter(|one| one.timeouts == 0).map(|one| one.cwnd).min();
     claim("linux-window-of-one")
         .shows(least.map_or("no recovery".into(), |least| least.to_string()))
         .holds(least == Some(1))
@@ -192,15 +195,15 @@ fn slow_start_after_one_loss(data: &Data) -> Claim {
         let end = trace.recovery().and_then(|(_, end)| end);
         end.map_or((0, 0), |end| (end.cwnd, end.ssthresh))
     };
-    let took = |trace: &Trace| trace.acked_ms(30).map_or(f64::NAN, |ms| ms - 500.0);
+    let took = |trace: &Trace| trace.acked_ms(30).map_or(NAN, |ms| ms - 500.0);
     let [linux, prr] = &data.next_write;
     let (cwnd, ssthresh) = ends(linux);
     let timeouts = linux.timeouts();
-    claim("linux-slow-start-after-one-loss")
-        .shows(format!(
-            "cwnd {cwnd}, ssthresh {ssthresh}, {timeouts} timeouts; ten segments in {:.0} ms (PRR {:.0} ms)",
-            took(linux),
-            took(prr)
-        ))
-        .holds(cwnd <= 3 && cwnd < ssthresh && timeouts == 0 && took(linux) - took(prr) >= 100.0)
+    claim!(
+        "linux-slow-start-after-one-loss",
+        "cwnd {cwnd}, ssthresh {ssthresh}, {timeouts} timeouts; ten segments in {:.0} ms (PRR {:.0} ms)",
+        took(linux),
+        took(prr)
+    )
+    .holds(cwnd <= 3 && cwnd < ssthresh && timeouts == 0 && took(linux) - took(prr) >= 100.0)
 }

@@ -3,10 +3,8 @@
 mod algorithm;
 
 use super::{Check, Moment, Network, OWN_SETTINGS, Property, PropertyCell, Scheme};
-use crate::claims::{Claim, claim};
-use crate::grid::Grid;
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::{self, Settings};
+use crate::prelude::*;
+use recoup_lab::settings;
 
 /// PRR as in the paper.
 const PAPER: &[Scheme] = &[Scheme::Prr, Scheme::PrrCubic];
@@ -43,8 +41,7 @@ impl Sum<'_> {
 
 impl<'a> Cells<'a> {
     fn of(&self, schemes: &[Scheme]) -> impl Iterator<Item = &'a PropertyCell> {
-        let cells = self.cells.0.iter();
-        cells.filter(move |cell| schemes.contains(&cell.scheme))
+        self.cells.0.iter().filter(move |cell| schemes.contains(&cell.scheme))
     }
 
     fn get(&self, network: Network, scheme: Scheme) -> &'a PropertyCell {
@@ -52,10 +49,7 @@ impl<'a> Cells<'a> {
     }
 
     fn sum(&self, schemes: &[Scheme], property: Property) -> Sum<'a> {
-        let checks = || {
-            let cells = self.of(schemes);
-            cells.map(|cell| (cell, cell.check(property)))
-        };
+        let checks = || self.of(schemes).map(|cell| (cell, cell.check(property)));
         let broken = checks().filter(|(_, check)| check.broken > 0);
         Sum {
             cases: checks().map(|(_, check)| check.cases).sum(),
@@ -94,11 +88,11 @@ impl<'a> Cells<'a> {
 fn command(base: &Scenario, cell: &PropertyCell, flow: u64) -> String {
     let mut command = format!("recoup run prr --profile {} --flows {} --seed {}", cell.profile, flow + 1, base.seed);
     let usual = Scenario::load(super::NAME).map_or_else(|_| Settings::default(), |s| s.settings);
-    let keys = settings::all().map(|setting| setting.key);
-    let changed = keys.filter(|key| !OWN_SETTINGS.contains(key) && base.settings.get(key) != usual.get(key));
-    let changed = changed.map(|key| (key, base.settings.get(key).unwrap_or_default()));
-    let own = super::settings_of(cell.network);
-    let own = own.map(|(key, value)| (key, value.to_string()));
+    let changed = settings::all()
+        .map(|setting| setting.key)
+        .filter(|key| !OWN_SETTINGS.contains(key) && base.settings.get(key) != usual.get(key))
+        .map(|key| (key, base.settings.get(key).unwrap_or_default()));
+    let own = super::settings_of(cell.network).map(|(key, value)| (key, value.to_string()));
     for (key, value) in changed.chain(own) {
         if usual.get(key).as_deref() != Some(&value) {
             command += &format!(" --set {key}={value}");
@@ -110,8 +104,10 @@ fn command(base: &Scenario, cell: &PropertyCell, flow: u64) -> String {
 /// All claims, in the order of §4.3.
 pub fn all(cells: &[PropertyCell], base: &Scenario) -> Vec<Claim> {
     let c = Cells { cells: Grid::new(cells), base };
-    let parts = [algorithm::all(&c), clocking(&c), convergence(&c), banking(&c), precision(&c), proportion(&c)];
-    parts.into_iter().flatten().collect()
+    [algorithm::all(&c), clocking(&c), convergence(&c), banking(&c), precision(&c), proportion(&c)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn clocking(c: &Cells<'_>) -> Vec<Claim> {
@@ -121,24 +117,22 @@ fn clocking(c: &Cells<'_>) -> Vec<Claim> {
     let beyond = c.sum(&[Scheme::Rfc3517], Property::Clocked);
     vec![
         claim("clocked").result(c.sum(PAPER, Property::Clocked).ours("ACKs")),
-        claim("paced").result(paced.ours("ACKs")).note(format!(
-            "segments that the proportional part holds back count as banked. PRR sends them in one burst when further \
-             losses bring pipe below ssthresh, although the application does not stall: {}",
-            c.counterexample(&paced, |m| format!(
+        claim("paced").result(paced.ours("ACKs")).fill(&[&c.counterexample(&paced, |m| {
+            format!(
                 "{} segments on one ACK, with {} delivered and {} sent so far; pipe then equals ssthresh, {}",
                 m.burst, m.delivered, m.sent, m.ssthresh
-            ))
-        )),
-        claim("rfc3517-bursts")
-            .shows(format!(
-                "{} segments (PRR {}, Linux {}); PRR's bound broken {} times",
-                most(Scheme::Rfc3517),
-                most(Scheme::Prr),
-                most(Scheme::Linux),
-                beyond.broken
-            ))
-            .holds(most(Scheme::Rfc3517) > most(Scheme::Prr) && beyond.broken > 0),
-        claim("linux-clocked").shows(format!("{}", linux.unwrap_or(0))).holds(linux == Some(1)),
+            )
+        })]),
+        claim!(
+            "rfc3517-bursts",
+            "{} segments (PRR {}, Linux {}); PRR's bound broken {} times",
+            most(Scheme::Rfc3517),
+            most(Scheme::Prr),
+            most(Scheme::Linux),
+            beyond.broken
+        )
+        .holds(most(Scheme::Rfc3517) > most(Scheme::Prr) && beyond.broken > 0),
+        claim!("linux-clocked", "{}", linux.unwrap_or(0)).holds(linux == Some(1)),
     ]
 }
 
@@ -152,33 +146,27 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
     let more = linux.iter().zip(prr).all(|(linux, prr)| *linux > prr);
     vec![
         claim("converges").result(c.sum(EVERY_BOUND, Property::Converges).ours("recoveries")),
-        claim("converges-as-stated").result(stated.ours("recoveries")).note(format!(
-            "networks with failures: {}. Pipe is above ssthresh then, and cwnd becomes ssthresh all the same. In {} \
-             of {} recoveries the last ACK is the first to report some segments: PRR converges only after the whole \
-             flight is delivered, and it does not process the ACK that ends recovery. In the other {} the ACK that \
-             begins recovery moves snd_una, because earlier ACKs were lost. Algorithm 2 counts this data in \
-             prr_delivered and not in RecoverFS = snd.nxt − snd.una, and sends more than ssthresh; RFC 9937 §6.1 adds \
-             it to RecoverFS. {}",
-            c.networks(PAPER, Property::ConvergesAsStated),
-            late,
-            stated.broken,
-            stated.broken - late,
-            c.counterexample(&stated, |m| format!("pipe {} before the last ACK, ssthresh {}", m.pipe, m.ssthresh))
-        )),
+        claim("converges-as-stated").result(stated.ours("recoveries")).fill(&[
+            &c.networks(PAPER, Property::ConvergesAsStated),
+            &late,
+            &stated.broken,
+            &(stated.broken - late),
+            &c.counterexample(&stated, |m| format!("pipe {} before the last ACK, ssthresh {}", m.pipe, m.ssthresh)),
+        ]),
         claim("rfc3517-converges").result(c.sum(&[Scheme::Rfc3517], Property::Refills).ours("recoveries")),
-        claim("linux-below-ssthresh")
-            .shows(format!(
-                "{} of {} and {} of {} (PRR {} of {} and {} of {})",
-                linux[0],
-                of(Scheme::Linux)[0],
-                linux[1],
-                of(Scheme::Linux)[1],
-                prr[0],
-                of(Scheme::Prr)[0],
-                prr[1],
-                of(Scheme::Prr)[1]
-            ))
-            .holds(more),
+        claim!(
+            "linux-below-ssthresh",
+            "{} of {} and {} of {} (PRR {} of {} and {} of {})",
+            linux[0],
+            of(Scheme::Linux)[0],
+            linux[1],
+            of(Scheme::Linux)[1],
+            prr[0],
+            of(Scheme::Prr)[0],
+            prr[1],
+            of(Scheme::Prr)[1]
+        )
+        .holds(more),
     ]
 }
 
@@ -187,17 +175,17 @@ fn banking(c: &Cells<'_>) -> Vec<Claim> {
     let most = |scheme| c.get(Network::Stalls, scheme).most_with_a_write;
     vec![
         claim("banks").result(c.sum(PAPER, Property::Banks).ours("writes")),
-        claim("banks-as-stated").result(stated.ours("writes")).note(format!(
-            "if slow start sent more than was delivered before the stall, prr_out is above prr_delivered. PRR still \
-             sends the segments that the last ACK delivered, plus one: {}",
-            c.counterexample(&stated, |m| format!(
-                "{} segments, after which {} are sent and {} delivered",
-                m.burst, m.sent, m.delivered
-            ))
-        )),
-        claim("linux-banks-nothing")
-            .shows(format!("{} (PRR {}, RFC 3517 {})", most(Scheme::Linux), most(Scheme::Prr), most(Scheme::Rfc3517)))
-            .holds(most(Scheme::Linux) <= 1),
+        claim("banks-as-stated").result(stated.ours("writes")).fill(&[&c.counterexample(&stated, |m| {
+            format!("{} segments, after which {} are sent and {} delivered", m.burst, m.sent, m.delivered)
+        })]),
+        claim!(
+            "linux-banks-nothing",
+            "{} (PRR {}, RFC 3517 {})",
+            most(Scheme::Linux),
+            most(Scheme::Prr),
+            most(Scheme::Rfc3517)
+        )
+        .holds(most(Scheme::Linux) <= 1),
     ]
 }
 
@@ -207,8 +195,7 @@ fn precision(c: &Cells<'_>) -> Vec<Claim> {
     let prr = short(Network::AckLoss, Scheme::Prr);
     vec![
         claim("precise").result(c.sum(PAPER, Property::Precise).ours("ACKs")),
-        claim("linux-imprecise")
-            .shows(format!("{lost} segments with ACK loss, {alone} without (PRR {prr} with ACK loss)"))
+        claim!("linux-imprecise", "{lost} segments with ACK loss, {alone} without (PRR {prr} with ACK loss)")
             .holds(lost > alone.max(prr)),
     ]
 }
@@ -218,21 +205,15 @@ fn proportion(c: &Cells<'_>) -> Vec<Claim> {
     let others = |scheme| c.sum(&[scheme], Property::TwiceIfDelivering);
     let (rfc, linux) = (others(Scheme::Rfc3517), others(Scheme::Linux));
     vec![
-        claim("twice-delivered").result(stated.ours("moments")).note(format!(
-            "an ACK that delivers nothing may also release a segment: the ACK that begins recovery always does, and \
-             in slow start any other may. {}",
-            c.counterexample(&stated, |m| format!("{} sent, {} delivered, {} ACKs", m.sent, m.delivered, m.acks))
-        )),
+        claim("twice-delivered").result(stated.ours("moments")).fill(&[
+            &c.counterexample(&stated, |m| format!("{} sent, {} delivered, {} ACKs", m.sent, m.delivered, m.acks))
+        ]),
         claim("twice-delivered-if-each-delivers").result(c.sum(PAPER, Property::TwiceIfDelivering).ours("moments")),
         claim("slow-start-bound").result(c.sum(PAPER, Property::DeliveredAndAcks).ours("moments")),
         claim("conservative-bound")
             .result(c.sum(&[Scheme::PrrConservative], Property::DeliveredAndOne).ours("moments")),
         claim("safe-ack-bound").result(c.sum(&[Scheme::PrrSafe], Property::DeliveredAndSafe).ours("moments")),
-        claim("rfc3517-not-in-proportion")
-            .shows(format!("{} of {} moments", rfc.broken, rfc.cases))
-            .holds(rfc.broken > 0),
-        claim("linux-not-in-proportion")
-            .shows(format!("{} of {} moments", linux.broken, linux.cases))
-            .holds(linux.broken > 0),
+        claim!("rfc3517-not-in-proportion", "{} of {} moments", rfc.broken, rfc.cases).holds(rfc.broken > 0),
+        claim!("linux-not-in-proportion", "{} of {} moments", linux.broken, linux.cases).holds(linux.broken > 0),
     ]
 }

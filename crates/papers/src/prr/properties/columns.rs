@@ -31,30 +31,18 @@ impl Counterexample {
 
 /// A row per network and scheme: for each property the number of cases and of broken ones.
 pub fn cells() -> Columns<PropertyCell> {
-    let mut columns = columns_of_figure::<PropertyCell>(ID)
-        .column("network", "", "the network", |c| c.network.name())
-        .column("scheme", "", "the sender's rate control", |c| c.scheme.name())
-        .column("profile", "", "the sender's profile", |c| c.profile)
-        .column("flows", "", "flows run", |c| c.flows)
-        .column("recoveries", "", "recoveries begun", |c| c.recoveries)
-        .column("acks", "", "ACKs processed in recovery", |c| c.acks)
-        .heading("ACKs")
-        .column("most_on_an_ack", "segments", "largest number of segments sent on one ACK of recovery", |c| {
-            c.most_on_an_ack
-        })
-        .heading("largest burst on an ACK")
-        .column("most_with_a_write", "segments", "largest number of segments sent on one write in recovery", |c| {
-            c.most_with_a_write
-        })
-        .heading("largest burst on a write")
-        .column("complete", "recoveries", "recoveries ended by an ACK of the recovery point", |c| c.complete)
-        .column(
-            "below_ssthresh",
-            "recoveries",
-            "recoveries of `complete` with cwnd below ssthresh before that ACK",
-            |c| c.below_ssthresh,
-        )
-        .heading("cwnd below ssthresh at the end")
+    let mut columns = columns!(columns_of_figure::<PropertyCell>(ID), c;
+        network, "", "the network" => c.network.name();
+        scheme, "", "the sender's rate control" => c.scheme.name();
+        profile, "", "the sender's profile";
+        flows, "", "flows run";
+        recoveries, "", "recoveries begun";
+        acks, "", "ACKs processed in recovery", "ACKs";
+        most_on_an_ack, "segments", "largest number of segments sent on one ACK of recovery", "largest burst on an ACK";
+        most_with_a_write, "segments", "largest number of segments sent on one write in recovery", "largest burst on a write";
+        complete, "recoveries", "recoveries ended by an ACK of the recovery point";
+        below_ssthresh, "recoveries", "recoveries of `complete` with cwnd below ssthresh before that ACK", "cwnd below ssthresh at the end";
+    )
         .share_of(|c| c.complete)
         .column("most_short", "segments", "largest shortfall from PRR's proportional share", |c| c.most_short)
         .heading("largest shortfall from PRR's share")
@@ -79,24 +67,24 @@ pub fn cells() -> Columns<PropertyCell> {
 
 /// A row per network, scheme and property that did not hold: the worst case.
 pub fn counterexamples() -> Columns<Counterexample> {
-    columns_of_figure::<Counterexample>(ID)
-        .column("network", "", "the network", |c| c.network.name())
-        .column("scheme", "", "the sender's rate control", |c| c.scheme.name())
-        .column("property", "", "the property", |c| c.property.name())
-        .column("excess", "segments", "by how much the bound is exceeded; 1 for a property that is no bound", |c| {
-            c.excess
-        })
-        .all_of(moments(), |c| Some(&c.moment))
+    columns!(columns_of_figure::<Counterexample>(ID), c;
+        network, "", "the network" => c.network.name();
+        scheme, "", "the sender's rate control" => c.scheme.name();
+        property, "", "the property" => c.property.name();
+        excess, "segments", "by how much the bound is exceeded; 1 for a property that is no bound";
+    )
+    .all_of(moments(), |c| Some(&c.moment))
 }
 
 fn moments() -> Columns<Moment> {
-    Columns::<Moment>::new()
-        .column("flow", "", "the flow's number", |m| m.flow)
-        .column("at_ms", "ms", "time since the flow began", |m| m.at_ms)
-        .column("delivered", "segments", "segments delivered in the recovery so far", |m| m.delivered)
-        .column("sent", "segments", "segments sent in the recovery so far", |m| m.sent)
-        .column("acks", "", "ACKs processed in the recovery so far", |m| m.acks)
-        .column("burst", "segments", "segments sent at that moment", |m| m.burst)
-        .column("pipe", "segments", "segments in flight afterwards", |m| m.pipe)
-        .column("ssthresh", "segments", "slow-start threshold", |m| m.ssthresh)
+    columns!(Columns::<Moment>::new(), m;
+        flow, "", "the flow's number";
+        at_ms, "ms", "time since the flow began";
+        delivered, "segments", "segments delivered in the recovery so far";
+        sent, "segments", "segments sent in the recovery so far";
+        acks, "", "ACKs processed in the recovery so far";
+        burst, "segments", "segments sent at that moment";
+        pipe, "segments", "segments in flight afterwards";
+        ssthresh, "segments", "slow-start threshold";
+    )
 }

@@ -3,11 +3,9 @@
 use super::ack_view::AckView;
 use super::check::{Check, Moment, Property};
 use crate::prelude::*;
+use recoup_recovery::Sender;
 use recoup_recovery::rate::RecoverFs;
-use recoup_recovery::{Sender, State};
 use recoup_support::stats::Integers;
-use recoup_tcp::Endpoint;
-use recoup_wire::Flags;
 
 /// Observations of the recoveries of many flows.
 #[derive(Debug)]
@@ -121,7 +119,7 @@ impl Watch {
             blocks: 4,
             arriving: AckView::default(),
             sent_acks: AckView::default(),
-            by_ordinal: Vec::new(),
+            by_ordinal: vec![],
             newest: 0,
             checks: Default::default(),
             recovery: None,
@@ -228,8 +226,7 @@ impl Watch {
             return;
         } else {
             self.write_bursts.add(burst.into());
-            let behind = recovery.delivered.saturating_sub(before);
-            let most = behind.max(recovery.just_delivered) + 1;
+            let most = recovery.delivered.saturating_sub(before).max(recovery.just_delivered) + 1;
             self.at_most(Property::Banks, burst.into(), most, &moment);
             let stated = (recovery.delivered + 1).saturating_sub(before);
             self.at_most(Property::BanksAsStated, burst.into(), stated, &moment);
@@ -253,8 +250,7 @@ impl Watch {
     fn after_ack(&mut self, recovery: &Recovery, before: u64, moment: &Moment) {
         let burst = u64::from(moment.burst);
         self.ack_bursts.add(moment.burst.into());
-        let behind = recovery.delivered.saturating_sub(before);
-        let most = behind.max(recovery.just_delivered) + 1;
+        let most = recovery.delivered.saturating_sub(before).max(recovery.just_delivered) + 1;
         self.at_most(Property::Clocked, burst, most, moment);
         self.at_most(Property::Paced, burst, recovery.just_delivered + 1, moment);
         // Segments in flight when the sender set cwnd.
@@ -279,8 +275,7 @@ impl Watch {
         if !recovery.unlimited || pipe > moment.ssthresh {
             return;
         }
-        let behind = recovery.delivered.saturating_sub(before);
-        let limit = behind.max(recovery.just_delivered) + 1;
+        let limit = recovery.delivered.saturating_sub(before).max(recovery.just_delivered) + 1;
         let due = u64::from(moment.ssthresh - pipe).min(limit);
         let forced = u64::from(recovery.acks == 1);
         let exact = u64::from(moment.burst) == due.max(forced);

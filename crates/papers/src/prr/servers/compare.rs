@@ -8,7 +8,7 @@
 
 use super::Cell;
 use super::connection::Connection;
-use recoup_support::stats::Estimate;
+use crate::prelude::*;
 
 /// How often quantiles are resampled.
 const RESAMPLES: u64 = 200;
@@ -33,8 +33,7 @@ impl Ratio {
     /// The sum of `of` divided by the sum of `per`; `None` if that is 0.
     fn new(cell: &Cell, of: &impl Of, per: &impl Of) -> Option<Self> {
         let users = cell.connections.len() as f64;
-        let pairs = cell.connections.iter();
-        let pairs: Vec<(f64, f64)> = pairs.map(|one| (of(one), per(one))).collect();
+        let pairs: Vec<(f64, f64)> = cell.connections.iter().map(|one| (of(one), per(one))).collect();
         let (sum, all) = pairs.iter().fold((0.0, 0.0), |(x, n), pair| (x + pair.0, n + pair.1));
         let value = sum / all;
         let terms = pairs.iter().map(|(x, n)| (x - value * n) * users / all);
@@ -62,8 +61,7 @@ pub fn relative(base: &Cell, arm: &Cell, of: impl Of, per: impl Of) -> Estimate 
         return Estimate::UNKNOWN;
     };
     let quotient = b.value / a.value;
-    let terms = a.terms.iter().zip(&b.terms);
-    let terms: Estimate = terms.map(|(x, y)| (y - quotient * x) / a.value).collect();
+    let terms: Estimate = a.terms.iter().zip(&b.terms).map(|(x, y)| (y - quotient * x) / a.value).collect();
     Estimate { mean: quotient - 1.0, ..terms } * 100.0
 }
 
@@ -107,7 +105,7 @@ pub struct Values(Vec<(f64, u32)>);
 impl Values {
     /// The values that `of` reads off each connection.
     pub fn new<I: IntoIterator<Item = f64>>(cell: &Cell, of: impl Fn(&Connection) -> I) -> Self {
-        let mut values = Vec::new();
+        let mut values = vec![];
         for (user, connection) in (0..).zip(&cell.connections) {
             values.extend(of(connection).into_iter().map(|value| (value, user)));
         }
@@ -115,15 +113,10 @@ impl Values {
         Self(values)
     }
 
-    /// The values alone.
-    pub fn sorted(&self) -> Vec<f64> {
-        self.0.iter().map(|(value, _)| *value).collect()
-    }
-
     /// The quantiles where user `u` counts `weight(u)` times; NaN without values.
     fn quantiles(&self, shares: &[f64], weight: impl Fn(u32) -> u64) -> Vec<f64> {
         let all: u64 = self.0.iter().map(|(_, user)| weight(*user)).sum();
-        let (mut seen, mut values, mut last) = (0, self.0.iter(), f64::NAN);
+        let (mut seen, mut values, mut last) = (0, self.0.iter(), NAN);
         let at = |share: &f64| {
             let rank = ((all as f64 * share).ceil() as u64).max(1);
             while seen < rank {
@@ -148,8 +141,7 @@ impl Values {
 pub fn quantile_differences(base: &Values, arm: &Values, shares: &[f64]) -> Vec<Estimate> {
     let differences = |weight: &dyn Fn(u32) -> u64| -> Vec<f64> {
         let [base, arm] = [base, arm].map(|values| values.quantiles(shares, weight));
-        let pairs = base.iter().zip(&arm);
-        pairs.map(|(a, b)| 100.0 * (b / a - 1.0)).collect()
+        base.iter().zip(&arm).map(|(a, b)| 100.0 * (b / a - 1.0)).collect()
     };
     let whole = differences(&|_| 1);
     let resampled: Vec<Vec<f64>> =
@@ -159,10 +151,7 @@ pub fn quantile_differences(base: &Values, arm: &Values, shares: &[f64]) -> Vec<
         let center = values.clone().sum::<f64>() / RESAMPLES as f64;
         let squares: f64 = values.map(|value| (value - center).powi(2)).sum();
         let half = Z * (squares / (RESAMPLES - 1) as f64).sqrt();
-        match mean.is_finite() && half.is_finite() {
-            true => Estimate { mean: *mean, half },
-            false => Estimate::UNKNOWN,
-        }
+        if mean.is_finite() && half.is_finite() { Estimate { mean: *mean, half } } else { Estimate::UNKNOWN }
     };
     whole.iter().enumerate().map(estimate).collect()
 }
@@ -190,10 +179,7 @@ fn poisson(resample: u64, user: u32) -> u64 {
 /// An estimate for reading: `-4.7 ± 0.3 %`.
 pub fn shown(estimate: Estimate, unit: &str) -> String {
     let Estimate { mean, half } = estimate;
-    match half.is_finite() {
-        true => format!("{mean:.1} ± {half:.1}{unit}"),
-        false => "no data".into(),
-    }
+    if half.is_finite() { format!("{mean:.1} ± {half:.1}{unit}") } else { "no data".into() }
 }
 
 #[cfg(test)]

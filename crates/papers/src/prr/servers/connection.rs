@@ -2,12 +2,9 @@
 
 use super::users::{Hosts, User};
 use crate::prelude::*;
-use recoup_recovery::{Counters, Recovery, State};
-use recoup_sim::FlowSpec;
+use recoup_recovery::Recovery;
 use recoup_sim::world::{FlowEnd, RouteId, Start, Traffic, World};
-use recoup_tcp::Endpoint;
 use recoup_tcp::flow::{Response, ScriptProgress};
-use recoup_units::Span;
 
 /// A connection that takes longer is cut off.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);

@@ -18,8 +18,6 @@ use super::rows::Rows;
 use super::tables::{count, fast, latency, responses, retransmissions, timeouts, undone};
 use super::{Arm, Cell, Evaluation, web};
 use crate::prelude::*;
-use recoup_recovery::{Counters, State};
-use recoup_support::stats::Estimate;
 
 const NAIVE: Arm = Arm::new("naive ER", "linux-2.6+moderate+halving+ernaive");
 const FIRST: Arm = Arm::new("first mitigation", "linux-2.6+moderate+halving+erfirst");
@@ -113,7 +111,7 @@ fn spurious_early(cell: &Cell) -> Estimate {
 
 fn section6(rows: &mut Rows, cells: &[Cell]) {
     type Counted = fn(&Counters) -> u64;
-    let none = f64::NAN;
+    let none = NAN;
     let counted: [(&str, Counted, [f64; 3]); 5] = [
         ("fast retransmits", fast, [31.0, none, none]),
         ("timeouts", all_timeouts, [-2.0, none, none]),
@@ -140,8 +138,8 @@ fn section6(rows: &mut Rows, cells: &[Cell]) {
 /// The latencies of the responses of table 11, in ms.
 fn of_table11(cell: &Cell) -> Values {
     Values::new(cell, |connection| {
-        let counted = connection.responses.iter().filter(|one| one.lost_one_of_several);
-        let latencies: Vec<f64> = counted.map(|one| one.latency_ms).collect();
+        let latencies: Vec<f64> =
+            connection.responses.iter().filter(|one| one.lost_one_of_several).map(|one| one.latency_ms).collect();
         latencies
     })
 }

@@ -2,7 +2,6 @@
 
 use super::Cell;
 use crate::prelude::*;
-use recoup_table::plain_table;
 use std::fmt::Write as _;
 
 /// A quantity of an arm.
@@ -80,14 +79,15 @@ impl Rows {
 
 /// The columns of all formats but the text.
 pub fn columns(figure: &'static str) -> Columns<Row> {
-    columns_of_figure::<Row>(figure)
-        .column("table", "", "the paper's table or figure; `inputs` are no results", |r| r.table)
-        .column("quantity", "", "the quantity", |r| r.quantity.clone())
-        .column("unit", "", "its unit", |r| r.unit)
-        .column("arm", "", "the servers' recovery algorithm", |r| r.arm)
-        .column("ours", "", "our value", |r| r.ours)
-        .column("half", "", "half the width of its 95 % confidence interval", |r| r.half)
-        .column("paper", "", "the paper's value", |r| r.paper)
+    columns!(columns_of_figure::<Row>(figure), r;
+        table, "", "the paper's table or figure; `inputs` are no results";
+        quantity, "", "the quantity" => r.quantity.clone();
+        unit, "", "its unit";
+        arm, "", "the servers' recovery algorithm";
+        ours, "", "our value";
+        half, "", "half the width of its 95 % confidence interval";
+        paper, "", "the paper's value";
+    )
 }
 
 /// The tables for reading: a row per quantity, a column per arm, the paper's value in brackets.
@@ -104,10 +104,7 @@ pub fn to_text(rows: &[Row], arms: &[&str]) -> String {
                 "" => of_quantity[0].quantity.clone(),
                 unit => format!("{} ({unit})", of_quantity[0].quantity),
             };
-            let cell = |arm: &&str| {
-                let row = of_quantity.iter().find(|row| row.arm == *arm);
-                row.map_or_else(String::new, cell_text)
-            };
+            let cell = |arm: &&str| of_quantity.iter().find(|row| row.arm == *arm).map_or_else(String::new, cell_text);
             table.add_row([name].into_iter().chain(arms.iter().map(cell)));
         }
         let _ = write!(text, "\n{table}\n");

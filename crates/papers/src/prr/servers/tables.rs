@@ -5,7 +5,6 @@ use super::connection::{Answer, Connection};
 use super::rows::Rows;
 use super::{Cell, compare};
 use crate::prelude::*;
-use recoup_recovery::{Counters, State};
 
 /// A count of the server's sender, as a quantity of a connection.
 pub fn count(of: impl Fn(&Counters) -> u64) -> impl Of {
@@ -45,18 +44,12 @@ pub fn segments(connection: &Connection) -> f64 {
 
 /// The number of responses that `counts`.
 pub fn responses(counts: impl Fn(&Answer) -> bool) -> impl Of {
-    move |connection: &Connection| {
-        let found = connection.responses.iter().filter(|one| counts(one));
-        found.count() as f64
-    }
+    move |connection: &Connection| connection.responses.iter().filter(|one| counts(one)).count() as f64
 }
 
 /// The sum of the latencies of the responses that `counts`, in ms.
 pub fn latency(counts: impl Fn(&Answer) -> bool) -> impl Of {
-    move |connection: &Connection| {
-        let found = connection.responses.iter().filter(|one| counts(one));
-        found.map(|one| one.latency_ms).sum()
-    }
+    move |connection: &Connection| connection.responses.iter().filter(|one| counts(one)).map(|one| one.latency_ms).sum()
 }
 
 /// Table 2: kinds of retransmissions, in percent of all. `paper`: its column for this data center.
@@ -115,10 +108,7 @@ pub fn per_recovery(cell: &Cell) -> Estimate {
 
 /// The share of the recoveries that `counts`, in percent.
 pub fn recoveries(cell: &Cell, counts: impl Fn(&recoup_recovery::Recovery) -> bool) -> Estimate {
-    let found = move |connection: &Connection| {
-        let found = connection.recoveries().iter().filter(|one| counts(one));
-        found.count() as f64
-    };
+    let found = move |connection: &Connection| connection.recoveries().iter().filter(|one| counts(one)).count() as f64;
     compare::percent(cell, found, |connection| connection.recoveries().len() as f64)
 }
 

@@ -5,12 +5,10 @@
 
 use crate::population::{Exchange, exchanges, losses, millis, probability, write};
 use crate::prelude::*;
-use recoup_lab::settings::Settings;
-use recoup_path::draws::{Draws, LogNormal};
 use recoup_path::{HopSpec, Queue};
 use recoup_recovery::detect::EarlyRetransmit;
+use recoup_sim::TimerModel;
 use recoup_sim::world::Topology;
-use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::Config;
 use recoup_tcp::flow::{Script, Workload};
 use recoup_units::BitRate;
@@ -205,10 +203,7 @@ impl Hosts {
 
     /// The connection of a user.
     pub fn spec(&self, user: &User) -> FlowSpec {
-        let less = match user.timestamps {
-            true => Config::TIMESTAMPS_LEN,
-            false => 0,
-        };
+        let less = if user.timestamps { Config::TIMESTAMPS_LEN } else { 0 };
         let host = |config: Config| Config { mss: config.mss - less, timestamps: user.timestamps, ..config };
         FlowSpec {
             client: Config { sack: user.sack, dsack: user.sack, ..host(self.client) },

@@ -20,9 +20,6 @@ use super::tables::{self, count, fast, retransmissions, segments};
 use super::users::{Service, Users};
 use super::{Cell, Evaluation};
 use crate::prelude::*;
-use recoup_path::draws::LogNormal;
-use recoup_recovery::Counters;
-use recoup_support::stats::Estimate;
 
 /// The users of DC2.
 pub fn users() -> Users {
@@ -74,15 +71,15 @@ fn inputs(rows: &mut Rows, cell: &Cell) {
     tables::met(rows, cell, "not met: pipe < ssthresh at the start of recoveries", "%", below, 40.0);
     let population = users();
     for (quantity, unit, value, paper) in [
-        ("users", "", cell.connections.len() as f64, f64::NAN),
+        ("users", "", cell.connections.len() as f64, NAN),
         ("mean video", "MB", 2.3, 2.3),
-        ("written at once", "s", 25.0, f64::NAN),
-        ("rate, median", "kbit/s", population.rate.median * 1e3, f64::NAN),
-        ("encoding rate, median", "kbit/s", 230.0, f64::NAN),
-        ("fitted: RTT without queueing, median", "ms", population.rtt.median, f64::NAN),
-        ("fitted: loss of the channel, median", "%", population.loss.median * 100.0, f64::NAN),
-        ("fitted: burst of losses, mean", "packets", population.burst, f64::NAN),
-        ("fitted: full queue, median", "ms", population.queue.median, f64::NAN),
+        ("written at once", "s", 25.0, NAN),
+        ("rate, median", "kbit/s", population.rate.median * 1e3, NAN),
+        ("encoding rate, median", "kbit/s", 230.0, NAN),
+        ("fitted: RTT without queueing, median", "ms", population.rtt.median, NAN),
+        ("fitted: loss of the channel, median", "%", population.loss.median * 100.0, NAN),
+        ("fitted: burst of losses, mean", "packets", population.burst, NAN),
+        ("fitted: full queue, median", "ms", population.queue.median, NAN),
     ] {
         tables::chosen(rows, cell, quantity, unit, value, paper);
     }

@@ -16,10 +16,8 @@ use super::rows::Rows;
 use super::tables::{self, count, fast, latency, responses, retransmissions};
 use super::users::{Service, Users};
 use super::{Cell, Evaluation};
-use crate::distribution::quantile;
-use recoup_path::draws::LogNormal;
-use recoup_recovery::{Recovery, State};
-use recoup_support::stats::Estimate;
+use crate::prelude::*;
+use recoup_recovery::Recovery;
 
 /// The mean response, in bytes (table 1).
 const MEAN_RESPONSE: f64 = 7500.0;
@@ -102,10 +100,7 @@ pub fn evaluate(cells: &[Cell]) -> Evaluation {
 pub fn inputs(rows: &mut Rows, cell: &Cell) {
     let all = responses(|_| true);
     let users = cell.connections.len() as f64;
-    let bytes = |connection: &Connection| {
-        let bytes = connection.responses.iter().map(|one| one.bytes as f64);
-        bytes.sum::<f64>() / 1e3
-    };
+    let bytes = |connection: &Connection| connection.responses.iter().map(|one| one.bytes as f64).sum::<f64>() / 1e3;
     tables::met(rows, cell, "requests per connection", "", ratio(cell, &all, |_| 1.0), 3.1);
     tables::met(rows, cell, "mean response", "kB", ratio(cell, bytes, &all), 7.5);
     tables::met(rows, cell, "fitted: retransmission rate", "%", tables::retransmission_rate(cell), 2.5);
@@ -115,15 +110,15 @@ pub fn inputs(rows: &mut Rows, cell: &Cell) {
     tables::met(rows, cell, "fitted: fast retransmits per fast recovery", "", tables::per_recovery(cell), 3.15);
     let population = self::users();
     for (quantity, unit, value, paper) in [
-        ("users", "", users, f64::NAN),
+        ("users", "", users, NAN),
         ("mean rate", "Mbit/s", 1.9, 1.9),
         ("users with SACK", "%", population.sack * 100.0, 96.0),
         ("users with timestamps", "%", population.timestamps * 100.0, 12.0),
-        ("RTT without queueing, median", "ms", population.rtt.median, f64::NAN),
-        ("fitted: loss of the channel, median", "%", population.loss.median * 100.0, f64::NAN),
-        ("fitted: burst of losses, mean", "packets", population.burst, f64::NAN),
-        ("fitted: full queue, median", "ms", population.queue.median, f64::NAN),
-        ("packets reordered", "%", population.reordered * 100.0, f64::NAN),
+        ("RTT without queueing, median", "ms", population.rtt.median, NAN),
+        ("fitted: loss of the channel, median", "%", population.loss.median * 100.0, NAN),
+        ("fitted: burst of losses, mean", "packets", population.burst, NAN),
+        ("fitted: full queue, median", "ms", population.queue.median, NAN),
+        ("packets reordered", "%", population.reordered * 100.0, NAN),
     ] {
         tables::chosen(rows, cell, quantity, unit, value, paper);
     }
@@ -138,30 +133,24 @@ fn table5(rows: &mut Rows, cells: &[Cell]) {
         ("pipe < ssthresh - 10 at the start", |r| tables::pipe_above(r) < -10, 1.0),
     ];
     for (name, counts, paper) in shares {
-        rows.each(
-            ("Table 5", format!("{name}, of all recoveries"), "%"),
-            cells,
-            &[f64::NAN, f64::NAN, paper],
-            |cell| tables::recoveries(cell, counts),
-        );
+        rows.each(("Table 5", format!("{name}, of all recoveries"), "%"), cells, &[NAN, NAN, paper], |cell| {
+            tables::recoveries(cell, counts)
+        });
     }
     for (share, name, paper) in
         [(0.0, "min", -338.0), (0.01, "1 %", -10.0), (0.5, "50 %", 1.0), (0.99, "99 %", 11.0), (1.0, "max", 144.0)]
     {
-        rows.each(
-            ("Table 5", format!("pipe - ssthresh, {name}"), "segments"),
-            cells,
-            &[f64::NAN, f64::NAN, paper],
-            |cell| at(&of_recoveries(cell, |r| tables::pipe_above(r) as f64), share),
-        );
+        rows.each(("Table 5", format!("pipe - ssthresh, {name}"), "segments"), cells, &[NAN, NAN, paper], |cell| {
+            at(&of_recoveries(cell, |r| tables::pipe_above(r) as f64), share)
+        });
     }
     rows.each(
         ("Table 5", "recoveries with more than ten segments on one ACK", "%"),
         cells,
-        &[f64::NAN, 1.0],
+        &[NAN, 1.0],
         bursts_above_ten,
     );
-    rows.each(("Table 5", "most segments on one ACK", "segments"), cells, &[f64::NAN, 338.0], |cell| {
+    rows.each(("Table 5", "most segments on one ACK", "segments"), cells, &[NAN, 338.0], |cell| {
         at(&largest_bursts(cell), 1.0)
     });
 }
@@ -175,7 +164,7 @@ fn table6(rows: &mut Rows, cells: &[Cell]) {
         rows.each(
             ("Table 6", format!("cwnd - ssthresh before the exit, {name}"), "segments"),
             cells,
-            &[f64::NAN, f64::NAN, paper],
+            &[NAN, NAN, paper],
             |cell| at(&of_recoveries(cell, exits), share),
         );
     }
@@ -210,7 +199,7 @@ fn table8(rows: &mut Rows, cells: &[Cell]) {
 fn table9(rows: &mut Rows, cells: &[Cell]) {
     for (group, (name, counts)) in GROUPS.into_iter().enumerate() {
         let papers = PAPERS_TABLE_9.get(group);
-        let paper = |arm: usize, at: usize| papers.map_or(f64::NAN, |paper| paper[arm][at]);
+        let paper = |arm: usize, at: usize| papers.map_or(NAN, |paper| paper[arm][at]);
         let of = |one: &Answer| one.is_retransmitted && counts(one);
         let values: Vec<Values> = cells.iter().map(|cell| Values::new(cell, |c| latencies(c, of))).collect();
         let quantiles = values[0].at(&TABLE_9);
@@ -221,8 +210,7 @@ fn table9(rows: &mut Rows, cells: &[Cell]) {
             let what = format!("{name}, {:.0} %", share * 100.0);
             let ours = base.into_iter().zip([Estimate::exactly(quantiles[i])]);
             rows.add(("Table 9", format!("latency of responses {what}"), "ms"), ours, &[paper(0, i)]);
-            let arms = cells[1..].iter().map(|cell| cell.arm.name);
-            let ours = arms.zip(changes.iter().map(|change| change[i]));
+            let ours = cells[1..].iter().map(|cell| cell.arm.name).zip(changes.iter().map(|change| change[i]));
             let header = ("Table 9", format!("difference of responses {what}"), "%");
             rows.add(header, ours, &[paper(1, i), paper(2, i)]);
         }
@@ -246,14 +234,12 @@ fn table9(rows: &mut Rows, cells: &[Cell]) {
 
 /// The latencies of the responses that `counts`, in ms.
 fn latencies(connection: &Connection, counts: impl Fn(&Answer) -> bool) -> Vec<f64> {
-    let found = connection.responses.iter().filter(|one| counts(one));
-    found.map(|one| one.latency_ms).collect()
+    connection.responses.iter().filter(|one| counts(one)).map(|one| one.latency_ms).collect()
 }
 
 /// A quantity of all recoveries, in ascending order.
 fn of_recoveries(cell: &Cell, of: impl Fn(&Recovery) -> f64) -> Vec<f64> {
-    let all = cell.connections.iter().flat_map(|one| one.recoveries());
-    let mut values: Vec<f64> = all.map(of).collect();
+    let mut values: Vec<f64> = cell.connections.iter().flat_map(|one| one.recoveries()).map(of).collect();
     values.sort_by(f64::total_cmp);
     values
 }
@@ -263,13 +249,17 @@ fn cwnd_after(recovery: &Recovery) -> f64 {
 }
 
 fn at(values: &[f64], share: f64) -> Estimate {
-    Estimate::exactly(quantile(values, share).unwrap_or(f64::NAN))
+    Estimate::exactly(quantile(values, share).unwrap_or(NAN))
 }
 
 /// The most segments sent on one ACK in each recovery, in ascending order.
 fn largest_bursts(cell: &Cell) -> Vec<f64> {
-    let disturbed = cell.connections.iter().filter_map(|c| c.disturbed.as_ref());
-    let mut bursts: Vec<f64> = disturbed.flat_map(|it| it.bursts.iter().map(|b| f64::from(*b))).collect();
+    let mut bursts: Vec<f64> = cell
+        .connections
+        .iter()
+        .filter_map(|c| c.disturbed.as_ref())
+        .flat_map(|it| it.bursts.iter().map(|b| f64::from(*b)))
+        .collect();
     bursts.sort_by(f64::total_cmp);
     bursts
 }
@@ -277,8 +267,8 @@ fn largest_bursts(cell: &Cell) -> Vec<f64> {
 /// The share of the recoveries in which more than ten segments were sent on one ACK, in percent.
 fn bursts_above_ten(cell: &Cell) -> Estimate {
     let bursts = |connection: &Connection, least: u32| {
-        let bursts = connection.disturbed.as_ref().map_or(&[][..], |it| &it.bursts);
-        bursts.iter().filter(|burst| **burst >= least).count() as f64
+        connection.disturbed.as_ref().map_or(&[][..], |it| &it.bursts).iter().filter(|burst| **burst >= least).count()
+            as f64
     };
     percent(cell, move |c| bursts(c, 11), move |c| bursts(c, 0))
 }

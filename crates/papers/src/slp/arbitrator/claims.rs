@@ -1,9 +1,8 @@
 //! The claims of §II-C1 on thresholds.
 
 use super::{CopiedPacket, PACKETS, ThresholdCell};
-use crate::claims::{Claim, claim};
+use crate::prelude::*;
 use recoup_units::Ppm;
-use std::time::Duration;
 
 /// The RTO of the paper's two thresholds.
 const RTO: Duration = Duration::from_secs(1);
@@ -40,7 +39,7 @@ fn as_the_formula(cells: &[ThresholdCell]) -> Claim {
         cell.threshold_bits_per_second.is_some_and(|bits| (-1e-6 * solved..1.0 + 1e-6 * solved).contains(&above(bits)))
     };
     let agree = cells.iter().filter(same).count();
-    claim("arbitrator").shows(format!("in {agree} of {} cells", cells.len())).holds(agree == cells.len())
+    claim!("arbitrator", "in {agree} of {} cells", cells.len()).holds(agree == cells.len())
 }
 
 /// Packets below a length that are favoured at all bandwidths tried, of all tried.
@@ -67,31 +66,20 @@ fn selected_above_psh(p: Ppm) -> Claim {
 fn syn(p: Ppm) -> Claim {
     let ours = threshold(packet(70, 100), p);
 
-    claim("syn-threshold")
-        .shows(format!("{:.2} kbit/s", ours / 1e3))
+    claim!("syn-threshold", "{:.2} kbit/s", ours / 1e3)
         .holds(format!("{:.2}", ours / 1e6) == PRINTED_SYN.to_string())
-        .note(format!(
-            "the formula gives 0.98 · 70 · 8/0.02 bit/s = {:.2} KiB/s: the printed number with another unit. SLP \
-             copies a SYN above 3.35 Mbit/s, but also from 27.44 kbit/s on",
-            kibytes(ours),
-        ))
+        .fill(&[&kibytes(ours)])
 }
 
 fn psh(p: Ppm) -> Claim {
     let (ours, first) = (threshold(packet(1500, 10), p), threshold(packet(70, 100), p));
 
-    claim("psh-threshold")
-        .shows(format!("{:.2} Mbit/s", ours / 1e6))
+    claim!("psh-threshold", "{:.2} Mbit/s", ours / 1e6)
         .holds(format!("{:.2}", ours / 1e6) == PRINTED_PSH.to_string())
-        .note(format!(
-            "no reading of the formula gives 7.16. In KiB/s, the unit that explains the SYN's threshold, ours is \
-             {:.1}: near 7.16 except for a factor of 100 and {:.1} %. The ratio of the printed thresholds is {:.2}, \
-             that of the formula's {:.1}. Without 1 − p the threshold is 6.00 Mbit/s; at q = 1 % it is 7.15 MiB/s; \
-             with the 1,460 bytes of payload it is 715.4 kB/s. As a bound 7.16 Mbit/s is correct: SLP copies a PSH \
-             packet above it, but also from 5.88 Mbit/s on",
-            kibytes(ours),
-            100.0 * (kibytes(ours) / 100.0 / PRINTED_PSH - 1.0),
-            PRINTED_PSH / PRINTED_SYN,
-            ours / first,
-        ))
+        .fill(&[
+            &kibytes(ours),
+            &(100.0 * (kibytes(ours) / 100.0 / PRINTED_PSH - 1.0)),
+            &(PRINTED_PSH / PRINTED_SYN),
+            &(ours / first),
+        ])
 }

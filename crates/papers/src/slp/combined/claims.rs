@@ -6,10 +6,8 @@ mod networks;
 
 use super::CombinedCell;
 use super::grid::{Copied, GAP, Load, Network, Recovery, Setup};
-use crate::claims::Claim;
 use crate::experiment;
-use crate::grid::Grid;
-use recoup_lab::settings::SettingsError;
+use crate::prelude::*;
 
 /// The largest accepted distance of a share from its probability, in standard errors. One of 16,000
 /// shares lies farther by chance, and we compare fewer than a hundred.
@@ -25,7 +23,7 @@ impl<'a> Cells<'a> {
 }
 
 /// Checks the claims.
-pub fn all(cells: &[CombinedCell], run: &experiment::Setup) -> Result<Vec<Claim>, SettingsError> {
+pub fn all(cells: &[CombinedCell], run: &experiment::Setup) -> Result<Vec<Claim>> {
     let c = Cells::new(cells);
     Ok(vec![
         networks::same_mean(&c, run)?,
@@ -46,14 +44,12 @@ pub fn all(cells: &[CombinedCell], run: &experiment::Setup) -> Result<Vec<Claim>
 
 /// A number per load, as text.
 fn by_load(number: impl Fn(Load) -> String) -> String {
-    let numbers = Load::ALL.map(|load| format!("{}: {}", load.name(), number(load)));
-    numbers.join("; ")
+    Load::ALL.map(|load| format!("{}: {}", load.name(), number(load))).join("; ")
 }
 
 /// A number per network, as text.
 fn by_network(number: impl Fn(Network) -> String) -> String {
-    let numbers = Network::ALL.map(|network| format!("{} {}", network.name(), number(network)));
-    numbers.join(", ")
+    Network::ALL.map(|network| format!("{} {}", network.name(), number(network))).join(", ")
 }
 
 /// Whether `hits` of `all` is a likely outcome if each has probability `p`.

@@ -1,7 +1,7 @@
 //! The grid of cells: loads, networks, mechanisms and copies.
 
 use crate::experiment;
-use recoup_lab::settings::{Settings, SettingsError};
+use crate::prelude::*;
 use recoup_path::LossKind;
 
 /// The share of packets that every network loses, in each direction.
@@ -16,59 +16,38 @@ pub const GAPS: [&str; 6] = ["0", "0.0625", GAP, "0.25", "0.5", "1"];
 /// The `request` setting.
 pub const REQUEST: &str = "300B";
 
-/// The data of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Load {
-    /// A request of 300 bytes, and a response of 34 kB written at once: more than the first window.
-    Fetch,
-    /// A request of 300 bytes, and a response of 8 segments: the first window has room for a copy of its tail.
-    Short,
+choices! {
+    /// The data of a flow.
+    pub enum Load {
+        /// A request of 300 bytes, and a response of 34 kB written at once: more than the first window.
+        Fetch = "34 kB",
+        /// A request of 300 bytes, and a response of 8 segments: the first window has room for a copy of its tail.
+        Short = "8 segments",
+    }
 }
 
 impl Load {
-    /// In the order of reports.
-    pub const ALL: [Self; 2] = [Self::Fetch, Self::Short];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
+    fn settings(self) -> String {
         match self {
-            Self::Fetch => "34 kB",
-            Self::Short => "8 segments",
-        }
-    }
-
-    const fn settings(self) -> [(&'static str, &'static str); 3] {
-        match self {
-            Self::Fetch => [("request", REQUEST), ("segments", "1"), ("writes", "34kB@0")],
-            Self::Short => [("request", REQUEST), ("segments", "8"), ("writes", "none")],
+            Self::Fetch => format!("request={REQUEST} segments=1 writes=34kB@0"),
+            Self::Short => format!("request={REQUEST} segments=8 writes=none"),
         }
     }
 }
 
-/// How packets are lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Network {
-    /// Independently of each other.
-    Random,
-    /// In bursts of 3 packets on average.
-    Bursts3,
-    /// In bursts of 8 packets on average.
-    Bursts8,
+choices! {
+    /// How packets are lost.
+    pub enum Network {
+        /// Independently of each other.
+        Random = "random",
+        /// In bursts of 3 packets on average.
+        Bursts3 = "bursts of 3",
+        /// In bursts of 8 packets on average.
+        Bursts8 = "bursts of 8",
+    }
 }
 
 impl Network {
-    /// In the order of reports.
-    pub const ALL: [Self; 3] = [Self::Random, Self::Bursts3, Self::Bursts8];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Bursts3 => "bursts of 3",
-            Self::Bursts8 => "bursts of 8",
-        }
-    }
-
     /// The mean length of a burst, in packets.
     const fn burst(self) -> Option<f64> {
         match self {
@@ -120,36 +99,23 @@ pub fn mean_losses(settings: &Settings) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The mechanism against timeouts besides SLP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Recovery {
-    /// None.
-    Nothing,
-    /// RTO restart.
-    Rtor,
-    /// Tail loss probe.
-    Tlp,
-    /// Tail loss probe with restart.
-    Tlpr,
-    /// Linux 6, with RACK-TLP.
-    Linux6,
+choices! {
+    /// The mechanism against timeouts besides SLP.
+    pub enum Recovery {
+        /// None.
+        Nothing = "nothing",
+        /// RTO restart.
+        Rtor = "RTOR",
+        /// Tail loss probe.
+        Tlp = "TLP",
+        /// Tail loss probe with restart.
+        Tlpr = "TLPR",
+        /// Linux 6, with RACK-TLP.
+        Linux6 = "Linux 6",
+    }
 }
 
 impl Recovery {
-    /// In the order of reports.
-    pub const ALL: [Self; 5] = [Self::Nothing, Self::Rtor, Self::Tlp, Self::Tlpr, Self::Linux6];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Nothing => "nothing",
-            Self::Rtor => "RTOR",
-            Self::Tlp => "TLP",
-            Self::Tlpr => "TLPR",
-            Self::Linux6 => "Linux 6",
-        }
-    }
-
     /// The name of the profile.
     const fn profile(self) -> &'static str {
         match self {
@@ -224,7 +190,7 @@ pub struct Setup {
 impl Setup {
     /// Every mechanism with and without copies. For each load and network the first setup has neither.
     pub fn mechanisms() -> Vec<Self> {
-        let mut setups = Vec::new();
+        let mut setups = vec![];
         for (load, network) in everywhere() {
             for recovery in Recovery::ALL {
                 let copied: &[Copied] = match recovery {
@@ -240,9 +206,8 @@ impl Setup {
     /// Short flows with different gaps: copies of tails with gaps from 0 to one SRTT, and copies of the
     /// second data segment, which follow the rest of its window.
     pub fn gaps() -> Vec<Self> {
-        let others = GAPS.into_iter().filter(|gap| *gap != GAP);
-        let tried = others.map(|gap| (Copied::Tails, gap));
-        let tried = tried.chain([(Copied::Second, GAP)]);
+        let tried =
+            GAPS.into_iter().filter(|gap| *gap != GAP).map(|gap| (Copied::Tails, gap)).chain([(Copied::Second, GAP)]);
         let tried = Network::ALL.map(|network| tried.clone().map(move |tried| (network, tried)));
         let setup =
             |(network, (copied, gap))| Self { load: Load::Short, network, recovery: Recovery::Nothing, copied, gap };
@@ -264,13 +229,10 @@ impl Setup {
     }
 
     /// The settings, from those of `run`.
-    pub fn settings(&self, run: &experiment::Setup) -> Result<Settings, SettingsError> {
-        let drop = match run.is_mutated("lossier") {
-            true => self.network.drop_at(0.03),
-            false => self.network.drop(),
-        };
-        let own = [("drop", &*drop), ("slp.q", self.copied.likelihoods()), ("slp.gap", self.gap)];
-        run.settings(&[self.load.settings(), own].concat())
+    pub fn settings(&self, run: &experiment::Setup) -> Result<Settings> {
+        let drop = if run.is_mutated("lossier") { self.network.drop_at(0.03) } else { self.network.drop() };
+        let (q, load) = (self.copied.likelihoods(), self.load.settings());
+        run.settings(&format!("{load} drop={drop} slp.q={q} slp.gap={}", self.gap))
     }
 }
 

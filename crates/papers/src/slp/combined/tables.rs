@@ -2,7 +2,7 @@
 
 use super::grid::{Copied, GAP, GAPS, Load, Network, Recovery, everywhere};
 use super::{CombinedCell, DEADLINE, Setup};
-use recoup_table::Columns;
+use crate::prelude::*;
 
 const LEGEND: &str = "Numbers are per flow, ± half an interval of 95 % confidence. Late: flows that take over 10 s or never complete.\n\
     Saved and added compare with linux-3.17 without mechanism and copies; saved/kB is per 1,000 bytes added.\n\
@@ -12,9 +12,8 @@ const LEGEND: &str = "Numbers are per flow, ± half an interval of 95 % confiden
 fn numbers(columns: Columns<CombinedCell>) -> Columns<CombinedCell> {
     columns
         .shown("FCT mean (ms)", |c| c.fct_ms)
-        .shown("p99 (ms)", |c| match c.p99_ms < DEADLINE.as_secs_f64() * 1e3 {
-            true => format!("{:.1}", c.p99_ms),
-            false => "late".into(),
+        .shown("p99 (ms)", |c| {
+            if c.p99_ms < DEADLINE.as_secs_f64() * 1e3 { format!("{:.1}", c.p99_ms) } else { "late".into() }
         })
         .shown("late", |c| c.late)
         .shown("saved (ms)", |c| c.saved_ms)
@@ -63,11 +62,11 @@ fn mechanisms(cells: &[CombinedCell], load: Load, network: Network) -> String {
 
 /// A row per kind of copies and gap.
 fn gaps(cells: &[CombinedCell], network: Network) -> String {
-    let tails = GAPS.map(|gap| (Copied::Tails, gap));
-    let here = tails.into_iter().chain([(Copied::Second, GAP)]).flat_map(|(copied, gap)| {
-        let setup = Setup { load: Load::Short, network, recovery: Recovery::Nothing, copied, gap };
-        cells.iter().filter(move |cell| cell.setup == setup)
-    });
+    let here =
+        GAPS.map(|gap| (Copied::Tails, gap)).into_iter().chain([(Copied::Second, GAP)]).flat_map(|(copied, gap)| {
+            let setup = Setup { load: Load::Short, network, recovery: Recovery::Nothing, copied, gap };
+            cells.iter().filter(move |cell| cell.setup == setup)
+        });
     let columns =
         Columns::new().shown("copies of", |c: &CombinedCell| c.setup.copied.name()).shown("gap", |c| c.setup.gap);
     numbers(columns)

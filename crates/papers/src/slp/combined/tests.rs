@@ -1,4 +1,5 @@
 use super::grid::GAPS;
+use super::grid::LOSS;
 use super::watch::Watch;
 use super::*;
 use crate::experiment::Effort;

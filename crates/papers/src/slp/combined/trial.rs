@@ -3,11 +3,8 @@
 use super::DEADLINE;
 use super::grid::{Copied, Setup};
 use super::watch::{Pairs, Watch};
-use crate::distribution::quantile;
 use crate::experiment;
 use crate::prelude::*;
-use recoup_recovery::Counters;
-use recoup_support::stats::Estimate;
 
 /// The flows of one cell.
 #[derive(Debug, Default)]
@@ -83,7 +80,7 @@ impl Trial {
     pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
         let mut fcts = self.fcts.clone();
         fcts.sort_unstable_by(f64::total_cmp);
-        shares.map(|share| quantile(&fcts, share).unwrap_or(f64::NAN))
+        shares.map(|share| quantile(&fcts, share).unwrap_or(NAN))
     }
 }
 

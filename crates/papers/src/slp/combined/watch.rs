@@ -1,8 +1,6 @@
 //! Counts packets, and lost originals with their copies.
 
 use crate::prelude::*;
-use recoup_wire::SeqNumber;
-use std::collections::BTreeMap;
 
 /// Lost originals and their copies.
 #[derive(Clone, Debug, Default, PartialEq)]

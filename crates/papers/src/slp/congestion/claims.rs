@@ -1,9 +1,7 @@
 //! What copies do to the network, to those who send them, and to the others. Only the first claim is the paper's.
 
 use super::{CongestionCell, Copying, PROFILES, Setup, THINK_TIMES, difference};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use crate::grid::Grid;
-use recoup_support::stats::Estimate;
+use crate::prelude::*;
 
 /// All claims.
 pub fn all(cells: &[CongestionCell]) -> Vec<Claim> {
@@ -31,7 +29,7 @@ impl Cells<'_> {
         self.at(Setup { profile, think, copying })
     }
 
-    /// What a group's mean FCT is longer than in the worlds in which nobody copies, in ms.
+    /// A group's mean FCT less its mean FCT in the worlds in which nobody copies, in ms.
     fn longer(&self, profile: &'static str, think: &'static str, copying: Copying, group: usize) -> Estimate {
         let of = |copying| &self.get(profile, think, copying).groups[group].fct_ms;
         difference(of(copying), of(Copying::None))
@@ -57,16 +55,14 @@ fn with_losses(
 
 fn does_nothing_without_losses(cells: &Cells<'_>) -> Claim {
     let longer = cells.longer(PROFILES[0], THINK_TIMES[0], Copying::Half, 0);
-    claim("copies-do-nothing-in-a-light-load").shows(format!("{longer} ms")).needs(longer.within(-2.0..2.0))
+    claim!("copies-do-nothing-in-a-light-load", "{longer} ms").needs(longer.within(-2.0..2.0))
 }
 
 fn pays_for_nobody(cells: &Cells<'_>) -> Claim {
     let alone = cells.longer(PROFILES[0], OVERLOAD, Copying::Half, 0);
     let both = [0, 1].map(|group| cells.longer(PROFILES[0], OVERLOAD, Copying::All, group));
-    let verdicts = both.map(|longer| longer.above(Estimate { mean: alone.mean / 2.0, half: alone.half / 2.0 }));
-    claim("copies-of-all-pay-nobody")
-        .shows(format!("alone {alone} ms; all: {} ms, {} ms", both[0], both[1]))
-        .needs_all(verdicts)
+    let verdicts = both.map(|longer| longer.above(alone / 2.0));
+    claim!("copies-of-all-pay-nobody", "alone {alone} ms; all: {} ms, {} ms", both[0], both[1]).needs_all(verdicts)
 }
 
 /// The largest increase of the share of dropped packets that counts as none.
@@ -86,7 +82,7 @@ fn no_congestion(cells: &Cells<'_>) -> Claim {
 fn goodput_stays(cells: &Cells<'_>) -> Claim {
     let least = PROFILES
         .iter()
-        .flat_map(|profile| THINK_TIMES.map(|think| cells.get(profile, think, Copying::Half).fairness()));
-    let least = least.fold(1.0, f64::min);
-    claim("copies-take-little-goodput").shows(format!("{least:.4}")).holds(least > 0.99)
+        .flat_map(|profile| THINK_TIMES.map(|think| cells.get(profile, think, Copying::Half).fairness()))
+        .fold(1.0, f64::min);
+    claim!("copies-take-little-goodput", "{least:.4}").holds(least > 0.99)
 }

@@ -46,45 +46,41 @@ pub fn rows(cells: &[CongestionCell]) -> Vec<Row> {
 
 /// The columns.
 pub fn all() -> Columns<Row> {
-    columns_of_figure::<Row>(ID)
-        .column("profile", "", "what both groups do besides copying", |r| r.setup.profile)
-        .column("think", "", "mean pause between fetches of a pair", |r| r.setup.think)
-        .column("copying", "", "who sends copies", |r| r.setup.copying.name())
-        .column("group", "", "the group of hosts of this row", |r| r.group)
-        .column("fct_ms", "ms", "mean FCT, the mean of the worlds", |r| r.fct_ms.mean)
-        .column("fct_half_ms", "ms", "half the width of its 95 % confidence interval", |r| r.fct_ms.half)
-        .column("fct_change_ms", "ms", "mean FCT less that of the same worlds in which nobody copies", |r| {
-            r.more_fct_ms.mean
-        })
-        .column("fct_change_half_ms", "ms", "half the width of its 95 % confidence interval", |r| r.more_fct_ms.half)
-        .column("goodput_mbps", "Mbit/s", "payload that arrived at the group", |r| r.goodput_mbps.mean)
-        .column("goodput_change_mbps", "Mbit/s", "goodput less that of the worlds in which nobody copies", |r| {
-            r.more_goodput_mbps.mean
-        })
-        .column("goodput_change_half_mbps", "Mbit/s", "half the width of its 95 % confidence interval", |r| {
-            r.more_goodput_mbps.half
-        })
-        .column("copies_percent", "%", "copies sent, of the group's data segments", |r| r.copies)
-        .column("timeouts", "", "retransmissions of timeouts", |r| r.timeouts)
-        .column("loss", "", "share of packets that the bottleneck dropped on the way of the data", |r| r.loss)
-        .column("jains_index", "", "Jain's fairness index of both groups' goodput", |r| r.fairness)
+    columns!(columns_of_figure::<Row>(ID), r;
+        profile, "", "what both groups do besides copying" => r.setup.profile;
+        think, "", "mean pause between fetches of a pair" => r.setup.think;
+        copying, "", "who sends copies" => r.setup.copying.name();
+        group, "", "the group of hosts of this row";
+        fct_ms, "ms", "mean FCT, the mean of the worlds" => r.fct_ms.mean;
+        fct_half_ms, "ms", "half the width of its 95 % confidence interval" => r.fct_ms.half;
+        fct_change_ms, "ms", "mean FCT less that of the same worlds in which nobody copies" => r.more_fct_ms.mean;
+        fct_change_half_ms, "ms", "half the width of its 95 % confidence interval" => r.more_fct_ms.half;
+        goodput_mbps, "Mbit/s", "payload that arrived at the group" => r.goodput_mbps.mean;
+        goodput_change_mbps, "Mbit/s", "goodput less that of the worlds in which nobody copies" => r.more_goodput_mbps.mean;
+        goodput_change_half_mbps, "Mbit/s", "half the width of its 95 % confidence interval" => r.more_goodput_mbps.half;
+        copies_percent, "%", "copies sent, of the group's data segments" => r.copies;
+        timeouts, "", "retransmissions of timeouts";
+        loss, "", "share of packets that the bottleneck dropped on the way of the data";
+        jains_index, "", "Jain's fairness index of both groups' goodput" => r.fairness;
+    )
 }
 
 /// A table with a row a group and setup.
 pub fn text(rows: &[Row]) -> String {
-    let table = Columns::new()
-        .shown("profile", |r: &Row| r.setup.profile)
-        .shown("pause", |r| r.setup.think)
-        .shown("copying", |r| r.setup.copying.name())
-        .shown("group", |r| r.group)
-        .shown("FCT (ms)", |r| r.fct_ms)
-        .shown("change (ms)", |r| r.more_fct_ms)
-        .shown("goodput (Mbit/s)", |r| format!("{:.3}", r.goodput_mbps.mean))
-        .shown("change (Mbit/s)", |r| format!("{:.3} ± {:.3}", r.more_goodput_mbps.mean, r.more_goodput_mbps.half))
-        .shown("copies (%)", |r| format!("{:.1}", r.copies))
-        .shown("timeouts", |r| r.timeouts)
-        .shown("lost (%)", |r| format!("{:.2}", 100.0 * r.loss))
-        .shown("Jain", |r| format!("{:.4}", r.fairness))
-        .to_table(rows);
+    let table = columns!(Columns::<Row>::new(), r;
+        "profile" => r.setup.profile;
+        "pause" => r.setup.think;
+        "copying" => r.setup.copying.name();
+        "group" => r.group;
+        "FCT (ms)" => r.fct_ms;
+        "change (ms)" => r.more_fct_ms;
+        "goodput (Mbit/s)" => format!("{:.3}", r.goodput_mbps.mean);
+        "change (Mbit/s)" => format!("{:.3} ± {:.3}", r.more_goodput_mbps.mean, r.more_goodput_mbps.half);
+        "copies (%)" => format!("{:.1}", r.copies);
+        "timeouts" => r.timeouts;
+        "lost (%)" => format!("{:.2}", 100.0 * r.loss);
+        "Jain" => format!("{:.4}", r.fairness);
+    )
+    .to_table(rows);
     format!("Change: compared with the same worlds in which nobody copies.\n\n{table}")
 }

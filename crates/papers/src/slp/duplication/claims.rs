@@ -1,9 +1,7 @@
 //! What the paper says of duplicating all packets.
 
 use super::{Arm, DuplicationCell, FILES};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use crate::grid::Grid;
-use recoup_support::stats::Estimate;
+use crate::prelude::*;
 
 /// A gain below this share of the mean completion time is not significant, as in `sizes`.
 const SIGNIFICANT: f64 = 0.05;
@@ -21,7 +19,7 @@ impl Cells<'_> {
         self.at((file, arm))
     }
 
-    /// What an arm saves of the mean completion time, as a share of it.
+    /// The share of the mean completion time that an arm saves.
     fn saved(&self, file: u64, arm: Arm) -> Estimate {
         let (plain, ours) = (self.get(file, Arm::Arq).mean_ms(), self.get(file, arm).mean_ms());
         (plain - ours) / plain.mean
@@ -41,14 +39,11 @@ fn not_faster(cells: &Cells<'_>) -> Claim {
     let shown = saved.map(|(file, saved)| format!("{} kB: {}", kilobytes(file), percent(saved)));
     let less = saved.map(|(_, saved)| saved.below(SIGNIFICANT));
     let p99 = |arm| cells.get(FILES[0].0, arm).quantile_ms(0.99);
-    claim("fec-not-faster").shows(shown.join(", ")).needs_all(less).note(format!(
-        "nearly all losses, and so timeouts, are gone: the 99th percentile of {} kB falls from {:.0} to {:.0} ms. A \
-         loss of 2 % holds the window of a long flow down, so that even half the rate is more than it could use. The \
-         paper compares goodputs alone (§II-A), not times",
-        kilobytes(FILES[0].0),
-        p99(Arm::Arq),
-        p99(Arm::All),
-    ))
+    claim("fec-not-faster").shows(shown.join(", ")).needs_all(less).fill(&[
+        &kilobytes(FILES[0].0),
+        &p99(Arm::Arq),
+        &p99(Arm::All),
+    ])
 }
 
 fn overhead(cells: &Cells<'_>) -> Claim {
@@ -56,8 +51,7 @@ fn overhead(cells: &Cells<'_>) -> Claim {
         let [plain, ours] = [Arm::Arq, arm].map(|arm| cells.get(FILES[0].0, arm).bytes);
         100.0 * (ours / plain - 1.0)
     };
-    claim("fec-overhead-is-high")
-        .shows(format!("{:.0} % more; SLP {:.1} %", added(Arm::All), added(Arm::Slp)))
+    claim!("fec-overhead-is-high", "{:.0} % more; SLP {:.1} %", added(Arm::All), added(Arm::Slp))
         .holds(added(Arm::All) >= 50.0)
 }
 
@@ -75,22 +69,14 @@ fn tradeoff(cells: &Cells<'_>) -> Claim {
     let per_kb = |arm| {
         let (plain, ours) = (cells.get(file, Arm::Arq), cells.get(file, arm));
         let added = ours.bytes - plain.bytes;
-        let saved = plain.mean_ms().minus(ours.mean_ms());
+        let saved = plain.mean_ms() - ours.mean_ms();
         Estimate { mean: 1e3 * saved.mean / added, half: 1e3 * saved.half / added.abs() }
     };
     let (slp, all) = (per_kb(Arm::Slp), per_kb(Arm::All));
-    let better = match slp.mean.is_finite() {
-        true => slp.above(all),
-        false => ClaimVerdict::Fails,
-    };
+    let better = if slp.mean.is_finite() { slp.above(all) } else { ClaimVerdict::Fails };
     let [goodput, of_all] = [Arm::Slp, Arm::All].map(|arm| 100.0 * cells.get(file, arm).goodput());
-    claim("slp-better-tradeoff")
-        .shows(format!("{slp} instead of {all} ms per kB; goodput {goodput:.1} instead of {of_all:.1} %"))
+    claim!("slp-better-tradeoff", "{slp} instead of {all} ms per kB; goodput {goodput:.1} instead of {of_all:.1} %")
         .needs(better)
         .holds(goodput > of_all)
-        .note(format!(
-            "in time alone duplicating all saves more: {} instead of {} of the mean",
-            percent(cells.saved(file, Arm::All)),
-            percent(cells.saved(file, Arm::Slp)),
-        ))
+        .fill(&[&percent(cells.saved(file, Arm::All)), &percent(cells.saved(file, Arm::Slp))])
 }

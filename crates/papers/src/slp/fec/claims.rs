@@ -1,8 +1,7 @@
 //! The claims of §I and §II-A that the goodputs decide.
 
 use super::{CODES, Code, CodeCell};
-use crate::claims::{Claim, claim};
-use crate::joined;
+use crate::prelude::*;
 
 /// The loss rate of the paper's examples (§II-C1).
 const TYPICAL: f64 = 0.02;
@@ -68,22 +67,23 @@ fn transmissions(arq: &[(f64, Vec<u32>)]) -> Claim {
         agree += u32::from((mean - expected).abs() <= 4.0 * error);
         means.push((*p, mean, expected));
     }
-    let shown = means.iter().filter(|(p, ..)| [0.02, 0.3].contains(p));
-    let shown = shown.map(|(p, mean, expected)| format!("{mean:.4} ({expected:.4}) at {} %", percent(*p)));
-    claim("arq-transmissions")
-        .shows(format!("{agree} of {all} agree; mean {}", joined(shown, ", ")))
-        .holds(agree == all && all > 0)
+    let shown = means
+        .iter()
+        .filter(|(p, ..)| [0.02, 0.3].contains(p))
+        .map(|(p, mean, expected)| format!("{mean:.4} ({expected:.4}) at {} %", percent(*p)));
+    claim!("arq-transmissions", "{agree} of {all} agree; mean {}", shown.joined(", ")).holds(agree == all && all > 0)
 }
 
 fn arq_goodput(cells: &[CodeCell]) -> Claim {
-    let arq = cells.iter().filter(|cell| cell.code == Code::ARQ);
-    let arq: Vec<&CodeCell> = arq.collect();
-    let agree = arq.iter().filter(|cell| {
-        let goodput = cell.with_arq;
-        (goodput.low..=goodput.high).contains(&(1.0 - cell.p))
-    });
-    let agree = agree.count();
-    claim("arq-goodput").shows(format!("at {agree} of {} loss rates", arq.len())).holds(agree == arq.len())
+    let arq: Vec<&CodeCell> = cells.iter().filter(|cell| cell.code == Code::ARQ).collect();
+    let agree = arq
+        .iter()
+        .filter(|cell| {
+            let goodput = cell.with_arq;
+            (goodput.low..=goodput.high).contains(&(1.0 - cell.p))
+        })
+        .count();
+    claim!("arq-goodput", "at {agree} of {} loss rates", arq.len()).holds(agree == arq.len())
 }
 
 fn fec_goodput() -> Claim {
@@ -110,15 +110,9 @@ fn arq_within_the_border() -> Claim {
     }
     let beaten = |code: Code| rates().filter(|p| less(1.0 - p, code.with_arq(*p))).count();
 
-    claim("arq-at-least-fec").shows(format!("violated in {violated} of {within} cases")).holds(violated == 0).note(
-        format!(
-            "both inequalities are the same. Beyond the border n/(n + k) exceeds 1 − p, the share of packets that \
-             arrives, so no code reaches it. With ARQ for what the code cannot recover, FEC's goodput exceeds ARQ's \
-             in {} of {} cases, at any p",
-            codes().map(beaten).sum::<usize>(),
-            codes().count() * rates().count(),
-        ),
-    )
+    claim!("arq-at-least-fec", "violated in {violated} of {within} cases")
+        .holds(violated == 0)
+        .fill(&[&codes().map(beaten).sum::<usize>(), &(codes().count() * rates().count())])
 }
 
 fn no_retransmission() -> Claim {
@@ -127,13 +121,13 @@ fn no_retransmission() -> Claim {
     let write = |p| format!("{} %", percent(p));
     let never = codes().all(|code| at_border(code) == 0.0 && fails(code) == 0.0);
 
-    claim("no-retransmission")
-        .shows(format!(
-            "a group fails with probability {} at the border, {} at 2 %",
-            range(at_border, write),
-            range(fails, write),
-        ))
-        .holds(never)
+    claim!(
+        "no-retransmission",
+        "a group fails with probability {} at the border, {} at 2 %",
+        range(at_border, write),
+        range(fails, write)
+    )
+    .holds(never)
 }
 
 fn not_cost_effective() -> Claim {
@@ -141,22 +135,19 @@ fn not_cost_effective() -> Claim {
     let saved = |code: Code| Code::ARQ.retransmissions(TYPICAL) - code.retransmissions(TYPICAL) / f64::from(code.n);
     let write = |packets| format!("{packets:.4}");
     let most = Code { n: 20, k: 4 };
-    claim("fec-costs-more")
-        .shows(format!("per data packet, costs {} packets and saves {}", range(cost, write), range(saved, write)))
+    claim!("fec-costs-more", "per data packet, costs {} packets and saves {}", range(cost, write), range(saved, write))
         .holds(codes().all(|code| cost(code) > saved(code)))
-        .note(format!(
-            "this counts packets. The purpose of FEC is to save time, which goodput does not show: {} packets need no \
-             retransmission in {} % of cases with ARQ, in {} % with {}",
-            most.n,
-            percent((1.0 - TYPICAL).powi(most.n as i32)),
-            percent(1.0 - most.fails(TYPICAL)),
-            most.name(),
-        ))
+        .fill(&[
+            &most.n,
+            &percent((1.0 - TYPICAL).powi(most.n as i32)),
+            &percent(1.0 - most.fails(TYPICAL)),
+            &most.name(),
+        ])
 }
 
 fn as_simulated(cells: &[CodeCell]) -> Claim {
     let simulated = || cells.iter().flat_map(|cell| [cell.alone, cell.with_arq]);
     let (agree, all) = (simulated().filter(|g| g.agrees).count(), simulated().count());
     let seed = cells.first().map_or(0, |cell| cell.seed);
-    claim("closed-forms").shows(format!("{agree} of {all}, seed {seed}")).holds(agree == all)
+    claim!("closed-forms", "{agree} of {all}, seed {seed}").holds(agree == all)
 }

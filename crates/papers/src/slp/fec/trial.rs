@@ -59,7 +59,7 @@ impl fmt::Display for Goodput {
 pub fn transmissions(p: f64, packets: u32, seed: u64) -> Result<Vec<u32>> {
     // A flow of its own.
     let mut network = Network::new(p, seed, FlowId(u64::MAX))?;
-    let mut counts = Vec::new();
+    let mut counts = vec![];
     for _ in 0..packets {
         let mut needed = 1;
         while network.lost_of(1) > 0 {
@@ -112,8 +112,8 @@ struct Network {
 impl Network {
     fn new(p: f64, seed: u64, flow: FlowId) -> Result<Self> {
         let loss = LossSpec { kind: LossKind::Bernoulli(Probability::new(p).unwrap_or_default()), transmission: None };
-        let chain = Chain::new(&[HopSpec::Loss(loss)], Direction::Down, seed);
-        let chain = chain.map_err(|e| SettingsError::Path(e.to_string()))?;
+        let chain = Chain::new(&[HopSpec::Loss(loss)], Direction::Down, seed)
+            .map_err(|e| SettingsError::Path(e.to_string()))?;
         Ok(Self { chain, flow })
     }
 

@@ -20,8 +20,6 @@ use super::{Copied, FETCHES, Run, runs};
 use crate::prelude::*;
 use crate::slp::NAME;
 
-use std::collections::BTreeMap;
-
 /// The name on the command line.
 pub const ID: &str = "fig7";
 
@@ -122,8 +120,8 @@ impl FetchCell {
             let within = |time: &&Option<f64>| time.is_some_and(|time| time <= limit_ms);
             return self.fct_ms.iter().filter(within).count() as f64 / self.fct_ms.len() as f64;
         }
-        let within = self.distribution.iter().filter(|s| s.fct_ms <= limit_ms);
-        within.map(|step| step.fetches).sum::<u64>() as f64 / self.fetches() as f64
+        self.distribution.iter().filter(|s| s.fct_ms <= limit_ms).map(|step| step.fetches).sum::<u64>() as f64
+            / self.fetches() as f64
     }
 }
 
@@ -181,7 +179,7 @@ fn by_lost_syns(limit: Duration, initial_rto: Duration, slp: bool) -> f64 {
 /// When settings contradict each other.
 pub fn figure(setup: &Setup, count: usize) -> Result<Figure<FetchCell>> {
     let seed = setup.seed();
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for System { initial_rto, profiles } in SYSTEMS {
         let [without, with] = profiles.map(|name| runs(setup, name, count));
         let both = [without?, with?];
@@ -211,8 +209,10 @@ fn as_in_the_paper([without, with]: &[Vec<Run>; 2]) -> Share {
     let over = |run: &Run, limit_ms| run.over(Duration::from_millis(limit_ms)) > 0;
     // The paper's two runs are independent. With the same seed, the copy of a SYN would be lost whenever
     // its first retransmission is, because both are their flow's second packet. So we take the next seed.
-    let pairs = without.iter().zip(with.iter().cycle().skip(1));
-    let alike = pairs.filter(|(without, with)| over(without, 1000) && over(without, 2000) && !over(with, 500));
+    let alike = without
+        .iter()
+        .zip(with.iter().cycle().skip(1))
+        .filter(|(without, with)| over(without, 1000) && over(without, 2000) && !over(with, 500));
     Share::of(alike.count() as u64, without.len() as u64)
 }
 
@@ -235,8 +235,7 @@ fn chart(cells: &[FetchCell]) -> LineChart {
         "share of the fetches",
         [format!("{FETCHES} fetches (seed {seed})"), format!("{} fetches ({runs} runs)", runs * FETCHES)],
     );
-    let panels = ["Without SLP", "With SLP"].into_iter().zip(drawn);
-    panels.fold(chart.up_to(1.0).steps(), |chart, (title, cell)| {
+    ["Without SLP", "With SLP"].into_iter().zip(drawn).fold(chart.up_to(1.0).steps(), |chart, (title, cell)| {
         chart.panel(format!("{title} ({})", cell.profile), [true, false].map(|shown| line(cell, shown)))
     })
 }
@@ -246,7 +245,7 @@ fn chart(cells: &[FetchCell]) -> LineChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let [full, quick] = RUNS;
     Ok(tables::to_sheet(figure(setup, setup.effort.of(full, quick))?))
 }

@@ -16,7 +16,6 @@ use crate::prelude::*;
 use crate::slp::NAME;
 use recoup_lab::run::{Cost, run};
 use recoup_support::stats::Summary;
-use std::path::Path;
 
 /// The name on the command line.
 pub const ID: &str = "sizes";
@@ -91,7 +90,7 @@ impl Fetches {
 
     /// A quantity of the completion times in ms; NaN if no fetch completed.
     fn fct(&self, quantity: Quantity) -> f64 {
-        self.fct_ms.as_ref().map_or(f64::NAN, quantity)
+        self.fct_ms.as_ref().map_or(NAN, quantity)
     }
 }
 
@@ -136,7 +135,7 @@ impl SizeCell {
 /// When settings contradict each other.
 pub fn figure(setup: &Setup, effort: Effort) -> Result<Figure<SizeCell>> {
     let cells = (0..SIZES).map(|i| run_cell(setup, 250 << i, effort));
-    let cells = cells.collect::<Result<Vec<_>, _>>()?;
+    let cells = cells.collect::<Result<Vec<_>>>()?;
     let title = format!("Completion times (FCT) of fetches of 0.25 kB to 8 MB, seed {}", setup.seed());
     Ok(Figure::new(NAME, ID, title, claims::all(&cells), chart(&cells), cells))
 }
@@ -167,7 +166,7 @@ fn chart(cells: &[SizeCell]) -> LineChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let effort = setup.effort.of(Effort::FULL, Effort::QUICK);
     Ok(tables::to_sheet(figure(setup, effort)?))
 }

@@ -1,7 +1,7 @@
 //! What the paper says of SLP's overhead.
 
 use super::OverheadCell;
-use crate::claims::{Claim, claim};
+use crate::prelude::*;
 
 /// Changes below this are not noticeable, in percentage points.
 const NOTICEABLE: f64 = 0.1;
@@ -23,25 +23,17 @@ fn cpu(without: &OverheadCell, with: &OverheadCell) -> Claim {
     // Only bounds: the time depends on the machine.
     let is_small = more < NOTICEABLE;
     let bound = if is_small { "less than" } else { "at least" };
-    claim("cpu-unchanged").shows(format!("{bound} {NOTICEABLE} percentage points more")).holds(is_small).note(format!(
-        "the hosts wait for packets nearly all the time. The work itself does grow: {:.1} instead of {:.1} packets \
-         and timers are processed per fetch, {:.0} % more, because of copies and the responses to them",
-        with.steps,
-        without.steps,
-        100.0 * (with.steps / without.steps - 1.0),
-    ))
+    claim!("cpu-unchanged", "{bound} {NOTICEABLE} percentage points more").holds(is_small).fill(&[
+        &with.steps,
+        &without.steps,
+        &(100.0 * (with.steps / without.steps - 1.0)),
+    ])
 }
 
 fn memory(without: &OverheadCell, with: &OverheadCell, machine: f64) -> Claim {
     let more = with.memory as f64 - without.memory as f64;
     let points = 100.0 * more * CONNECTIONS / machine;
-    claim("memory-unchanged")
-        .shows(format!("{points:.4} points: {more:.0} bytes more per connection"))
+    claim!("memory-unchanged", "{points:.4} points: {more:.0} bytes more per connection")
         .holds(points < NOTICEABLE)
-        .note(format!(
-            "of the two senders' own memory it is {:.0} %: at most {} instead of {} bytes",
-            100.0 * more / without.memory as f64,
-            with.memory,
-            without.memory,
-        ))
+        .fill(&[&(100.0 * more / without.memory as f64), &with.memory, &without.memory])
 }

@@ -128,26 +128,14 @@ impl TailCell {
 }
 
 /// Runs a flow of a case. `more` are settings in addition to the case's.
-pub fn run(
-    setup: &Setup,
-    case: Case,
-    acks: Acks,
-    rtt_ms: u64,
-    profile: &'static str,
-    more: Keys<'_>,
-) -> Result<TailCell> {
-    let (rtt, segments) = (format!("{rtt_ms}ms"), case.segments().to_string());
-    let own = [
-        ("rtt", &*rtt),
-        ("segments", &segments),
-        ("drop", if setup.is_mutated("no-loss") { "none" } else { case.drop() }),
-        ("ack", acks.name()),
-        ("slp.q", case.likelihoods()),
-    ];
-    let flow = micro::run(setup, profile, &[&own, more].concat())?.record;
+pub fn run(setup: &Setup, case: Case, acks: Acks, rtt_ms: u64, profile: &'static str, more: &str) -> Result<TailCell> {
+    let drop = if setup.is_mutated("no-loss") { "none" } else { case.drop() };
+    let (segments, acked, q) = (case.segments(), acks.name(), case.likelihoods());
+    let own = format!("rtt={rtt_ms}ms segments={segments} drop={drop} ack={acked} slp.q={q}");
+    let flow = micro::run(setup, profile, &format!("{own} {more}"))?.record;
     Ok(TailCell {
         case,
-        ack: acks.name(),
+        ack: acked,
         rtt_ms,
         profile,
         fct_ms: flow.fct.map(ms),

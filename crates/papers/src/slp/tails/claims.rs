@@ -2,15 +2,9 @@
 
 use super::cell::run;
 use super::{Case, PROFILES, RTTS, TailCell};
-use crate::claims::{Claim, claim};
-use crate::experiment::Setup;
-use crate::grid::Grid;
-use crate::joined;
-use crate::same;
+use crate::prelude::*;
 use crate::slp::micro;
 use crate::tail_loss::Acks;
-use recoup_lab::settings::SettingsError;
-use std::ops::RangeInclusive;
 
 /// The gap before the first RTT sample, in ms.
 const FIRST_GAP_MS: f64 = 5.0;
@@ -33,8 +27,7 @@ impl Cells<'_> {
     }
 
     fn fct(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &'static str) -> f64 {
-        let cell = self.get(case, acks, rtt_ms, profile);
-        cell.fct_ms.unwrap_or(f64::NAN)
+        self.get(case, acks, rtt_ms, profile).fct_ms.unwrap_or(NAN)
     }
 }
 
@@ -51,7 +44,7 @@ fn over(cases: &[Case], holds: impl Fn(Case, Acks, u64) -> bool) -> (String, boo
 }
 
 /// Checks the claims.
-pub fn all(cells: &[TailCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
+pub fn all(cells: &[TailCell], setup: &Setup) -> Result<Vec<Claim>> {
     let c = Cells::new(cells);
     Ok(vec![
         first_window(setup)?,
@@ -95,12 +88,11 @@ pub fn all(cells: &[TailCell], setup: &Setup) -> Result<Vec<Claim>, SettingsErro
 
 /// Runs flows of these lengths without loss: the lengths whose tail is copied, and the number of other
 /// flows with a withheld copy.
-fn tails_copied(segments: RangeInclusive<u64>, ack: &str, setup: &Setup) -> Result<(Vec<u64>, u64), SettingsError> {
+fn tails_copied(segments: RangeInclusive<u64>, ack: &str, setup: &Setup) -> Result<(Vec<u64>, u64)> {
     let (mut copied, mut withheld) = (Vec::new(), 0);
     for n in segments {
-        let length = n.to_string();
-        let settings = [("segments", &*length), ("drop", "none"), ("ack", ack), ("slp.q", "tail:1")];
-        let counters = micro::run(setup, SLP, &settings)?.record.counters;
+        let counters =
+            micro::run(setup, SLP, &format!("segments={n} drop=none ack={ack} slp.q=tail:1"))?.record.counters;
         if counters.copies > 0 {
             copied.push(n);
         }
@@ -109,71 +101,54 @@ fn tails_copied(segments: RangeInclusive<u64>, ack: &str, setup: &Setup) -> Resu
     Ok((copied, withheld))
 }
 
-fn first_window(setup: &Setup) -> Result<Claim, SettingsError> {
+fn first_window(setup: &Setup) -> Result<Claim> {
     let (copied, withheld) = tails_copied(1..=10, "quick", setup)?;
     let expected: Vec<u64> = (1..=8).collect();
     let written = copied.iter().map(u64::to_string);
 
-    Ok(claim("last-two-of-a-window")
-        .shows(format!("copied with {}; withheld in {withheld}", joined(written, ", ")))
+    Ok(claim!("last-two-of-a-window", "copied with {}; withheld in {withheld}", written.joined(", "))
         .holds(copied == expected && withheld == 2))
 }
 
-fn longer_flows(setup: &Setup) -> Result<Claim, SettingsError> {
+fn longer_flows(setup: &Setup) -> Result<Claim> {
     const LENGTHS: RangeInclusive<u64> = 11..=200;
-    let acks = match setup.is_mutated("delayed-acks") {
-        true => "delayed:200ms",
-        false => "quick",
-    };
+    let acks = if setup.is_mutated("delayed-acks") { "delayed:200ms" } else { "quick" };
     let (quick, withheld) = tails_copied(LENGTHS, acks, setup)?;
     let all = LENGTHS.count();
     let (delayed, _) = tails_copied(LENGTHS, "delayed:200ms", setup)?;
     let (linux, _) = tails_copied(LENGTHS, "linux", setup)?;
 
-    Ok(claim("tail-behind-a-full-window")
-        .shows(format!("copied in {} of {all}, withheld in {withheld}", quick.len()))
+    Ok(claim!("tail-behind-a-full-window", "copied in {} of {all}, withheld in {withheld}", quick.len())
         .holds(quick.is_empty())
-        .note(format!(
-            "for the other {} tails the arbitrator favours no copy: when they are sent, only the first window has \
-             been measured, 10 segments in 80 ms, and at this rate a copy takes longer than p·RTO. An ACK that covers \
-             several segments makes room for more than the rest of the flow: with delayed ACKs SLP copies {} of {all} \
-             tails, with Linux's ACKs {}",
-            all as u64 - withheld - quick.len() as u64,
-            delayed.len(),
-            linux.len(),
-        )))
+        .fill(&[&(all as u64 - withheld - quick.len() as u64), &delayed.len(), &all, &linux.len()]))
 }
 
-fn costs_the_gap(c: &Cells<'_>, setup: &Setup) -> Result<Claim, SettingsError> {
+fn costs_the_gap(c: &Cells<'_>, setup: &Setup) -> Result<Claim> {
     let mut lossless = Vec::new();
     for rtt_ms in RTTS {
-        let nothing_lost = [("drop", "none")];
-        let flow = run(setup, Case::Tail8, Acks::Quick, rtt_ms, SLP, &nothing_lost)?;
-        lossless.push((rtt_ms, flow.fct_ms.unwrap_or(f64::NAN)));
+        let flow = run(setup, Case::Tail8, Acks::Quick, rtt_ms, SLP, "drop=none")?;
+        lossless.push((rtt_ms, flow.fct_ms.unwrap_or(NAN)));
     }
-    let without_loss = |rtt_ms| {
-        let found = lossless.iter().find(|(rtt, _)| *rtt == rtt_ms);
-        found.map_or(f64::NAN, |(_, fct)| *fct)
-    };
+    let without_loss = |rtt_ms| lossless.iter().find(|(rtt, _)| *rtt == rtt_ms).map_or(NAN, |(_, fct)| *fct);
     let at = |rtt_ms| c.fct(Case::Tail8, Acks::Quick, rtt_ms, SLP);
     let (groups, holds) = over(&[Case::Tail8], |case, acks, rtt_ms| {
         let expected = without_loss(rtt_ms) + GAP * rtt_ms as f64;
         [SLP, BOTH].iter().all(|profile| {
             let cell = c.get(case, acks, rtt_ms, profile);
-            same(cell.fct_ms.unwrap_or(f64::NAN), expected) && cell.retransmissions == 0
+            same(cell.fct_ms.unwrap_or(NAN), expected) && cell.retransmissions == 0
         })
     });
     let fcts = RTTS.map(|rtt_ms| format!("{} (without loss {})", at(rtt_ms), without_loss(rtt_ms)));
-    Ok(claim("costs-the-gap").shows(format!("{groups}: {} ms", fcts.join(", "))).holds(holds))
+    Ok(claim!("costs-the-gap", "{groups}: {} ms", fcts.join(", ")).holds(holds))
 }
 
-fn worth_from(setup: &Setup) -> Result<Claim, SettingsError> {
+fn worth_from(setup: &Setup) -> Result<Claim> {
     const RTTS_TRIED: RangeInclusive<u64> = 100..=300;
     // After the handshake RTO = RTT + max(200 ms, 2·RTT); the arbitrator's threshold is 588 ms.
     const FIRST: u64 = 196;
     let mut copied = Vec::new();
     for rtt_ms in RTTS_TRIED {
-        let cell = run(setup, Case::Default8, Acks::Quick, rtt_ms, SLP, &[])?;
+        let cell = run(setup, Case::Default8, Acks::Quick, rtt_ms, SLP, "")?;
         if cell.copied_data() {
             copied.push(rtt_ms);
         }
@@ -186,17 +161,16 @@ fn worth_from(setup: &Setup) -> Result<Claim, SettingsError> {
         .holds(copied == expected))
 }
 
-fn handshake(c: &Cells<'_>, setup: &Setup) -> Result<Claim, SettingsError> {
+fn handshake(c: &Cells<'_>, setup: &Setup) -> Result<Claim> {
     let cases = [Case::Syn, Case::SynAck];
-    let nothing_lost = [("drop", "none")];
     let mut lossless = Vec::new();
     for rtt_ms in RTTS {
-        let flow = run(setup, Case::Syn, Acks::Quick, rtt_ms, PROFILES[0], &nothing_lost)?;
-        lossless.push((rtt_ms, flow.fct_ms.unwrap_or(f64::NAN)));
+        let flow = run(setup, Case::Syn, Acks::Quick, rtt_ms, PROFILES[0], "drop=none")?;
+        lossless.push((rtt_ms, flow.fct_ms.unwrap_or(NAN)));
     }
     let delay = |case, rtt_ms, profile: &'static str| {
         let found = lossless.iter().find(|(rtt, _)| *rtt == rtt_ms);
-        c.fct(case, Acks::Quick, rtt_ms, profile) - found.map_or(f64::NAN, |(_, fct)| *fct)
+        c.fct(case, Acks::Quick, rtt_ms, profile) - found.map_or(NAN, |(_, fct)| *fct)
     };
     let delays = cases.map(|case| {
         let [without, with] = [PROFILES[0], SLP].map(|profile| delay(case, RTTS[1], profile));
@@ -206,7 +180,7 @@ fn handshake(c: &Cells<'_>, setup: &Setup) -> Result<Claim, SettingsError> {
         [SLP, BOTH].iter().all(|profile| same(delay(case, rtt_ms, profile), FIRST_GAP_MS))
             && delay(case, rtt_ms, PROFILES[0]) >= 1000.0 - 1e-3
     });
-    Ok(claim("handshake-costs-the-gap").shows(format!("{groups}; at 80 ms: {}", delays.join(", "))).holds(holds))
+    Ok(claim!("handshake-costs-the-gap", "{groups}; at 80 ms: {}", delays.join(", ")).holds(holds))
 }
 
 /// The paper's own claim among these.

@@ -6,12 +6,8 @@
 use super::columns::ColumnCell;
 use super::contrast::{Contrast, contrast, share_of};
 use super::{RerunFlow, Studied, Traces};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use crate::joined;
+use crate::prelude::*;
 use recoup_captures::study::slp::{Class, Classification, Classifier, Classifiers, Half, Report, Sample};
-use recoup_support::stats::Estimate;
-use recoup_units::Direction;
-use recoup_wire::Flags;
 
 /// A kind of lost packet.
 type Kind = fn(&Sample) -> bool;
@@ -104,10 +100,7 @@ impl<'a> Look<'a> {
     /// The panels: who sent the packets.
     fn panels(&self) -> Vec<(&'static str, Vec<Sample>)> {
         let samples = &self.studied.samples;
-        let of = |direction| {
-            let own = samples.iter().filter(move |one| one.direction == direction);
-            own.copied().collect()
-        };
+        let of = |direction| samples.iter().filter(move |one| one.direction == direction).copied().collect();
         match self.studied.traces {
             Traces::DataCenter => vec![("client", of(Direction::Up)), ("server", of(Direction::Down))],
             Traces::Backbone => vec![("both directions", samples.clone())],
@@ -121,11 +114,11 @@ impl<'a> Look<'a> {
     /// The shares by trigger and by k-means as text.
     fn text(&self, samples: &[Sample], found: &Contrast, one: Kind, other: Kind) -> String {
         let [share, of_others] = found.shares.map(|share| 100.0 * share);
-        let k_means = contrast(samples, 1.0, |sample| self.by_k_means(sample), one, other);
-        let k_means = k_means.map_or(String::new(), |found| {
-            let [share, of_others] = found.shares.map(|share| 100.0 * share);
-            format!("; by k-means {share:.1} % against {of_others:.1} %")
-        });
+        let k_means =
+            contrast(samples, 1.0, |sample| self.by_k_means(sample), one, other).map_or(String::new(), |found| {
+                let [share, of_others] = found.shares.map(|share| 100.0 * share);
+                format!("; by k-means {share:.1} % against {of_others:.1} %")
+            });
         format!("{share:.1} % against {of_others:.1} %{k_means}")
     }
 
@@ -146,9 +139,10 @@ impl<'a> Look<'a> {
             verdicts.push(found.difference.above(0.0));
         }
         let claim = claim(id).shows(texts.join("; "));
-        match verdicts.is_empty() {
-            true => claim.holds(false).note("too few such retransmissions"),
-            false => claim.needs_all(verdicts).interval(intervals.join("; ")),
+        if verdicts.is_empty() {
+            claim.holds(false).note("too few such retransmissions")
+        } else {
+            claim.needs_all(verdicts).interval(intervals.join("; "))
         }
     }
 
@@ -185,41 +179,38 @@ fn classification(report: &Report) -> Option<&Classification> {
 fn k_means_threshold(studied: &Studied) -> Claim {
     let k_means = classification(&studied.report);
     let different = k_means.and_then(|one| one.against_triggers.different_percent);
-    let threshold = k_means.and_then(|one| one.threshold_s).unwrap_or(f64::NAN);
+    let threshold = k_means.and_then(|one| one.threshold_s).unwrap_or(NAN);
     let mut others = studied.report.classifications.iter();
-    let log = others.find(|one| one.classifier == Classifier::KMeansLog);
-    let log = log.and_then(|one| one.against_triggers.different_percent);
+    let log = others
+        .find(|one| one.classifier == Classifier::KMeansLog)
+        .and_then(|one| one.against_triggers.different_percent);
     let text = different.map_or("unknown".into(), |percent| format!("{percent:.1} %, threshold {threshold:.3} s"));
-    claim("k-means-threshold").shows(text).holds(different.is_some_and(|percent| percent < 5.0)).note(format!(
-        "the few longest intervals, of timers that backed off, pull the threshold up to where most timeouts, of the \
-         smallest RTO of 200 ms, fall below it. Of k-means on logarithms of the intervals, {:.1} % differ",
-        log.unwrap_or(f64::NAN),
-    ))
+    claim("k-means-threshold")
+        .shows(text)
+        .holds(different.is_some_and(|percent| percent < 5.0))
+        .fill(&[&log.unwrap_or(NAN)])
 }
 
 fn wireshark(studied: &Studied) -> Claim {
-    let k_means = classification(&studied.report);
-    let different = k_means.and_then(|one| one.against_wireshark.different_percent);
+    let different = classification(&studied.report).and_then(|one| one.against_wireshark.different_percent);
     let text = different.map_or("unknown".into(), |percent| format!("{percent:.1} %"));
     claim("wireshark").shows(text).holds(different.is_some_and(|percent| percent < 6.0))
 }
 
 fn lost_syns(look: &Look<'_>, class: impl Fn(&Sample) -> Option<Class>) -> Option<Estimate> {
-    let samples = look.studied.samples.iter();
-    let syns: Vec<Sample> = samples.filter(|one| is_syn(one)).copied().collect();
+    let syns: Vec<Sample> = look.studied.samples.iter().filter(|one| is_syn(one)).copied().collect();
     share_of(&syns, |_| 1.0, |one| class(one) == Some(Class::Timeout))
 }
 
 fn syn_timeouts(look: &Look<'_>) -> Claim {
-    let share = lost_syns(look, by_trigger).map_or(f64::NAN, |share| share.mean);
-    claim("syn-timeouts").shows(format!("{:.0} %", 100.0 * share)).holds(share > 0.7)
+    let share = lost_syns(look, by_trigger).map_or(NAN, |share| share.mean);
+    claim!("syn-timeouts", "{:.0} %", 100.0 * share).holds(share > 0.7)
 }
 
 fn syn_timeouts_by_k_means(look: &Look<'_>) -> Claim {
-    let found = lost_syns(look, |sample| look.by_k_means(sample));
-    let share = found.unwrap_or(Estimate { mean: 0.0, half: f64::INFINITY });
-    claim("syn-timeouts-by-k-means")
-        .shows(format!("{:.1} %", 100.0 * share.mean))
+    let share =
+        lost_syns(look, |sample| look.by_k_means(sample)).unwrap_or(Estimate { mean: 0.0, half: f64::INFINITY });
+    claim!("syn-timeouts-by-k-means", "{:.1} %", 100.0 * share.mean)
         .needs(share.above(0.7))
         .interval(format!("± {:.1} points", 100.0 * share.half))
 }
@@ -227,15 +218,9 @@ fn syn_timeouts_by_k_means(look: &Look<'_>) -> Claim {
 fn duplicate_numbers(studied: &Studied) -> Claim {
     let (seen, sent) = (studied.samples.len() as u64, studied.sent_again);
     let share = seen as f64 / sent.max(1) as f64;
-    claim("duplicate-numbers")
-        .shows(format!("{seen} packets, {sent} retransmissions"))
+    claim!("duplicate-numbers", "{seen} packets, {sent} retransmissions")
         .holds((0.99..=1.01).contains(&share))
-        .note(format!(
-            "in captures at the receivers {} packets do: an original that was lost before the capture is not seen, \
-             and its retransmission repeats nothing. A capture in the middle of the path, as on a backbone, lies \
-             between",
-            studied.seen_far,
-        ))
+        .fill(&[&studied.seen_far])
 }
 
 /// Seconds from the previous transmission.
@@ -244,12 +229,10 @@ fn waited(sample: &Sample) -> f64 {
 }
 
 fn cost_most(studied: &Studied) -> Claim {
-    let samples = studied.samples.iter();
-    let known: Vec<Sample> = samples.filter(|one| one.trigger.is_some()).copied().collect();
-    let share = share_of(&known, waited, |one| by_trigger(one) == Some(Class::Timeout));
-    let share = share.unwrap_or(Estimate { mean: 0.0, half: f64::INFINITY });
-    claim("timeouts-cost-most")
-        .shows(format!("{:.1} %", 100.0 * share.mean))
+    let known: Vec<Sample> = studied.samples.iter().filter(|one| one.trigger.is_some()).copied().collect();
+    let share = share_of(&known, waited, |one| by_trigger(one) == Some(Class::Timeout))
+        .unwrap_or(Estimate { mean: 0.0, half: f64::INFINITY });
+    claim!("timeouts-cost-most", "{:.1} %", 100.0 * share.mean)
         .needs(share.above(0.5))
         .interval(format!("± {:.1} points", 100.0 * share.half))
 }
@@ -265,15 +248,13 @@ pub fn table(studied: &Studied, cells: &[ColumnCell]) -> Vec<Claim> {
     });
     let [_, deviation] = ends(deviation);
     let shorter = |of: fn(&RerunFlow) -> Option<f64>| {
-        let flows = studied.reruns.iter();
-        let shorter = flows.filter(|flow| of(flow).is_some_and(|s| s < flow.without_s));
-        shorter.count()
+        studied.reruns.iter().filter(|flow| of(flow).is_some_and(|s| s < flow.without_s)).count()
     };
     let all = studied.reruns.len();
     let (computed, rerun) = (shorter(|flow| Some(flow.computed_s)), shorter(|flow| flow.rerun_s));
     vec![
-        claim("arithmetic").shows(format!("largest difference {deviation:.2} points")).holds(deviation < 0.1),
-        claim("initial-rto").shows(format!("they differ by {least:.2} to {most:.2} s")).holds(least >= 1.0),
+        claim!("arithmetic", "largest difference {deviation:.2} points").holds(deviation < 0.1),
+        claim!("initial-rto", "they differ by {least:.2} to {most:.2} s").holds(least >= 1.0),
         claim("all-shorter-computed").every(computed, all, "flows"),
         claim("all-shorter-rerun").every(rerun, all, "flows"),
         short_flows(cells),
@@ -285,15 +266,17 @@ fn ends(values: impl Iterator<Item = f64>) -> [f64; 2] {
 }
 
 fn short_flows(cells: &[ColumnCell]) -> Claim {
-    let reductions = cells.iter().map(|cell| {
-        let without = cell.computed.without_slp_s;
-        cell.rerun_s.map_or(f64::NAN, |with| 100.0 * (1.0 - with / without))
-    });
-    let reductions: Vec<f64> = reductions.collect();
+    let reductions: Vec<f64> = cells
+        .iter()
+        .map(|cell| {
+            let without = cell.computed.without_slp_s;
+            cell.rerun_s.map_or(NAN, |with| 100.0 * (1.0 - with / without))
+        })
+        .collect();
     let shown = reductions.iter().map(|percent| format!("{percent:.1} %"));
     let falls = match reductions[..] {
         [_, early, median, late, _] => early > median && median > late,
         _ => false,
     };
-    claim("short-flows-gain-most").shows(joined(shown, ", ")).holds(falls)
+    claim("short-flows-gain-most").shows(shown.joined(", ")).holds(falls)
 }

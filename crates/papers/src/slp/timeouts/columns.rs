@@ -1,9 +1,8 @@
 //! The figures as tables for reading and as columns.
 
 use super::{Studied, TABLE};
-use crate::columns_of_figure;
+use crate::prelude::*;
 use recoup_captures::study::slp::{Classification, FlagCategory, Percentile, Report, Shares};
-use recoup_table::Columns;
 
 /// A position of Figure 1.
 #[derive(Clone, Debug)]
@@ -31,52 +30,53 @@ pub struct ColumnCell {
 
 /// The columns of Figures 1 and 2.
 pub fn positions(figure: &'static str) -> Columns<PositionCell> {
-    columns_of_figure::<PositionCell>(figure)
-        .column("sender", "", "who sent the packets", |c| c.sender)
-        .column("half", "", "front: from the first packet; back: from the last", |c| c.half)
-        .column("position", "", "position of the lost packet, from 1", |c| c.position)
-        .all_of(shares(), |c| Some(&c.shares))
+    columns!(columns_of_figure::<PositionCell>(figure), c;
+        sender, "", "who sent the packets";
+        half, "", "front: from the first packet; back: from the last";
+        position, "", "position of the lost packet, from 1";
+    )
+    .all_of(shares(), |c| Some(&c.shares))
 }
 
 /// The columns of Figures 3 and 4.
 pub fn flags(figure: &'static str) -> Columns<FlagCell> {
-    columns_of_figure::<FlagCell>(figure)
-        .column("sender", "", "who sent the packets", |c| c.sender)
-        .column("flags", "", "flags of the lost packet", |c| c.category.flags.clone())
-        .column("packets", "packets", "packets with these flags", |c| c.category.packets)
-        .column("packets_percent", "%", "their share of all packets", |c| c.category.packets_percent)
-        .column("shown", "", "whether the share is large enough for the figure", |c| c.category.is_shown)
-        .all_of(shares(), |c| Some(&c.category.shares))
+    columns!(columns_of_figure::<FlagCell>(figure), c;
+        sender, "", "who sent the packets";
+        flags, "", "flags of the lost packet" => c.category.flags.clone();
+        packets, "packets", "packets with these flags" => c.category.packets;
+        packets_percent, "%", "their share of all packets" => c.category.packets_percent;
+        shown, "", "whether the share is large enough for the figure" => c.category.is_shown;
+    )
+    .all_of(shares(), |c| Some(&c.category.shares))
 }
 
 fn shares() -> Columns<Shares> {
-    Columns::new()
-        .column("retransmissions", "packets", "retransmissions", |s: &Shares| s.retransmissions)
-        .column("timeouts_percent", "%", "timeouts among them, by k-means", |s| s.timeouts_percent)
-        .column("with_trigger", "packets", "retransmissions with a known trigger", |s| s.with_trigger)
-        .column("timeouts_by_trigger_percent", "%", "timeouts among these, by our triggers", |s| {
-            s.timeouts_by_trigger_percent
-        })
+    columns!(Columns::<Shares>::new(), s;
+        retransmissions, "packets", "retransmissions";
+        timeouts_percent, "%", "timeouts among them, by k-means";
+        with_trigger, "packets", "retransmissions with a known trigger";
+        timeouts_by_trigger_percent, "%", "timeouts among these, by our triggers";
+    )
 }
 
 /// The columns of Table I.
 pub fn table() -> Columns<ColumnCell> {
-    columns_of_figure::<ColumnCell>(TABLE)
-        .column("percentile", "", "percentile", |c| c.computed.percentile)
-        .column("without_slp_s", "s", "completion time without SLP", |c| c.computed.without_slp_s)
-        .column("with_slp_s", "s", "completion time with SLP, as the paper computes it", |c| c.computed.with_slp_s)
-        .column("reduction_percent", "%", "its reduction", |c| c.computed.reduction_percent)
-        .column("rerun_s", "s", "completion time of the flows run again with duplicated SYNs", |c| c.rerun_s)
-        .column("less_mean_wait_s", "s", "completion time less the mean wait", |c| c.computed.less_mean_wait_s)
-        .column("paper_without_slp_s", "s", "the paper's value", |c| c.computed.paper_without_slp_s)
-        .column("paper_with_slp_s", "s", "the paper's value", |c| c.computed.paper_with_slp_s)
-        .column("paper_reduction_percent", "%", "the paper's value", |c| c.computed.paper_reduction_percent)
+    columns!(columns_of_figure::<ColumnCell>(TABLE), c;
+        percentile, "", "percentile" => c.computed.percentile;
+        without_slp_s, "s", "completion time without SLP" => c.computed.without_slp_s;
+        with_slp_s, "s", "completion time with SLP, as the paper computes it" => c.computed.with_slp_s;
+        reduction_percent, "%", "its reduction" => c.computed.reduction_percent;
+        rerun_s, "s", "completion time of the flows run again with duplicated SYNs";
+        less_mean_wait_s, "s", "completion time less the mean wait" => c.computed.less_mean_wait_s;
+        paper_without_slp_s, "s", "the paper's value" => c.computed.paper_without_slp_s;
+        paper_with_slp_s, "s", "the paper's value" => c.computed.paper_with_slp_s;
+        paper_reduction_percent, "%", "the paper's value" => c.computed.paper_reduction_percent;
+    )
 }
 
 /// The cells of Table I.
 pub fn table_cells(studied: &Studied) -> Vec<ColumnCell> {
-    let reruns = studied.reruns.iter().filter_map(|flow| flow.rerun_s);
-    let mut reruns: Vec<f64> = reruns.collect();
+    let mut reruns: Vec<f64> = studied.reruns.iter().filter_map(|flow| flow.rerun_s).collect();
     reruns.sort_unstable_by(f64::total_cmp);
     let columns = studied.report.syn_losses.percentiles.iter();
     let cell = |computed: &Percentile| {
@@ -104,13 +104,14 @@ pub fn positions_text(report: &Report) -> String {
 }
 
 fn classifiers_text(report: &Report) -> String {
-    let table = Columns::new()
-        .shown("classifier", |one: &Classification| one.classifier.title())
-        .shown("threshold (s)", |one| seconds(one.threshold_s))
-        .shown("timeouts (%)", |one| decimal(one.timeouts_percent))
-        .shown("differs from\nour triggers (%)", |one| decimal(one.against_triggers.different_percent))
-        .shown("differs from\nWireshark's rule (%)", |one| decimal(one.against_wireshark.different_percent))
-        .to_table(&report.classifications);
+    let table = columns!(Columns::<Classification>::new(), one;
+        "classifier" => one.classifier.title();
+        "threshold (s)" => seconds(one.threshold_s);
+        "timeouts (%)" => decimal(one.timeouts_percent);
+        "differs from\nour triggers (%)" => decimal(one.against_triggers.different_percent);
+        "differs from\nWireshark's rule (%)" => decimal(one.against_wireshark.different_percent);
+    )
+    .to_table(&report.classifications);
     format!("{} retransmissions\n\n{table}", report.retransmissions)
 }
 
@@ -126,30 +127,32 @@ fn share(shares: &Shares) -> String {
 /// The categories with at least 1 % of the packets.
 pub fn flags_text(cells: &[FlagCell]) -> String {
     let shown: Vec<FlagCell> = cells.iter().filter(|cell| cell.category.is_shown).cloned().collect();
-    let table = Columns::new()
-        .shown("sender", |c: &FlagCell| c.sender)
-        .shown("flags", |c| c.category.flags.clone())
-        .shown("packets (%)", |c| decimal(c.category.packets_percent))
-        .shown("retransmissions", |c| c.category.shares.retransmissions)
-        .shown("timeouts by k-means (%)", |c| decimal(c.category.shares.timeouts_percent))
-        .shown("by our triggers (%)", |c| decimal(c.category.shares.timeouts_by_trigger_percent))
-        .to_table(&shown);
+    let table = columns!(Columns::<FlagCell>::new(), c;
+        "sender" => c.sender;
+        "flags" => c.category.flags.clone();
+        "packets (%)" => decimal(c.category.packets_percent);
+        "retransmissions" => c.category.shares.retransmissions;
+        "timeouts by k-means (%)" => decimal(c.category.shares.timeouts_percent);
+        "by our triggers (%)" => decimal(c.category.shares.timeouts_by_trigger_percent);
+    )
+    .to_table(&shown);
     format!("Combinations with at least 1 % of the packets; CSV and JSON have all.\n\n{table}")
 }
 
 /// Table I with the paper's.
 pub fn table_text(studied: &Studied, cells: &[ColumnCell]) -> String {
     let losses = &studied.report.syn_losses;
-    let table = Columns::new()
-        .shown("percentile", |c: &ColumnCell| c.computed.percentile)
-        .shown("without SLP (s)", |c| format!("{:.3}", c.computed.without_slp_s))
-        .shown("with SLP, computed (s)", |c| format!("{:.3}", c.computed.with_slp_s))
-        .shown("reduction (%)", |c| decimal(c.computed.reduction_percent))
-        .shown("SYNs duplicated, rerun (s)", |c| seconds(c.rerun_s))
-        .shown("the paper: without (s)", |c| c.computed.paper_without_slp_s)
-        .shown("with (s)", |c| c.computed.paper_with_slp_s)
-        .shown("reduction (%)", |c| c.computed.paper_reduction_percent)
-        .to_table(cells);
+    let table = columns!(Columns::<ColumnCell>::new(), c;
+        "percentile" => c.computed.percentile;
+        "without SLP (s)" => format!("{:.3}", c.computed.without_slp_s);
+        "with SLP, computed (s)" => format!("{:.3}", c.computed.with_slp_s);
+        "reduction (%)" => decimal(c.computed.reduction_percent);
+        "SYNs duplicated, rerun (s)" => seconds(c.rerun_s);
+        "the paper: without (s)" => c.computed.paper_without_slp_s;
+        "with (s)" => c.computed.paper_with_slp_s;
+        "reduction (%)" => c.computed.paper_reduction_percent;
+    )
+    .to_table(cells);
     format!(
         "{} of {} flows sent their SYN more than once ({} %; the paper: 2.6 %). Mean time from first to last SYN: {} s\n\n{table}",
         losses.with_syn_loss,

@@ -9,9 +9,8 @@
 //! sums; Cochran, "Sampling Techniques", 1977, §6.3). A kind all of whose losses cause a timeout has no variance.
 
 use super::population::flow_of;
+use crate::prelude::*;
 use recoup_captures::study::slp::{Class, Sample};
-use recoup_support::stats::Estimate;
-use std::collections::BTreeMap;
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_964;

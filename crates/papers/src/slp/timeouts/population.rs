@@ -1,20 +1,15 @@
 //! The populations, captured at both ends, studied, and their flows with SYN loss run again.
 
 use super::SENDER;
-use crate::flow::Seen;
 use crate::last::Last;
 use crate::population::{FLOWS_PER_CAPTURE, LogNormal, Networks, Population, Receivers, Traffic};
 use crate::prelude::*;
+use Direction::{Down, Up};
 use recoup_captures::study::slp::{Capture, Report, Sample, SynLoss, study_packets};
-use recoup_path::draws::Draws;
 use recoup_recovery::slp::{Kind, Likelihoods, SlpRules};
-use recoup_support::threads::{cores, in_parallel};
 use recoup_trace::analyze::Settings;
 use recoup_units::Ppm;
-use recoup_wire::Flags;
 use std::net::IpAddr;
-use std::ops::Range;
-use std::sync::Arc;
 
 /// Paths of a backbone: no link pauses, and both directions lose packets alike. The paper measured a mean
 /// loss rate of 2 % in the CAIDA captures (§II-C1), and so the mean is 2 % here. The other numbers are our
@@ -124,8 +119,8 @@ pub struct RerunFlow {
 /// The number of the flow of a retransmission: its client has an address of its own.
 pub fn flow_of(sample: &Sample) -> u64 {
     let client = match sample.direction {
-        Direction::Up => sample.endpoints.src,
-        Direction::Down => sample.endpoints.dst,
+        Up => sample.endpoints.src,
+        Down => sample.endpoints.dst,
     };
     match client.ip() {
         IpAddr::V4(ip) => u64::from(u32::from(ip) & 0xff_ffff),
@@ -201,17 +196,15 @@ fn part(population: &Population, sender: &Profile, flows: Range<u64>, reruns: Op
     let mut capture = study_packets(&captures.at_clients, &settings);
     let at_servers = study_packets(&captures.at_servers, &settings);
     let sent = |capture: &Capture, direction: Direction| {
-        let sent = capture.samples.iter();
-        let sent = sent.filter(|sample| sample.direction == direction);
-        sent.copied().collect::<Vec<_>>()
+        capture.samples.iter().filter(|sample| sample.direction == direction).copied().collect::<Vec<_>>()
     };
-    let (up, down) = (Direction::Up, Direction::Down);
+    let (up, down) = (Up, Down);
     let far = [sent(&at_servers, up), sent(&capture, down)].concat();
     capture.samples = [sent(&capture, up), sent(&at_servers, down)].concat();
     let [_, packets_down] = at_servers.packets;
     capture.packets[down as usize] = packets_down;
     capture.unseen = 0;
-    let mut again = Vec::new();
+    let mut again = vec![];
     if let Some(duplicate) = reruns {
         for loss in &capture.syn_losses {
             again.extend(rerun(population, sender, flows.start, loss, duplicate)?);
@@ -240,8 +233,8 @@ fn rerun(
     let log = bench.run(number);
     // The packets that pass the client.
     let mut packets = log.packets().filter(|seen| match seen.direction {
-        Direction::Up => seen.point == Point::Sent,
-        Direction::Down => seen.point == Point::Arrived,
+        Up => seen.point == Point::Sent,
+        Down => seen.point == Point::Arrived,
     });
     let begun = packets.clone().next().map(|seen| seen.at);
     let has_data = |seen: &&Seen| seen.segment.payload_len > 0 || seen.segment.flags.contains(Flags::FIN);

@@ -40,7 +40,7 @@ pub struct Cells {
 impl Cells {
     /// Runs all flows.
     pub fn run(setup: &Setup) -> Result<Self> {
-        let (mut follow, mut follow_before) = (Vec::new(), Vec::new());
+        let (mut follow, mut follow_before) = (vec![], vec![]);
         for n in 0..=MOST_FOLLOW {
             follow.push([times_out(setup, SENDER, n, false)?, times_out(setup, SENDER, n, true)?]);
             follow_before.push(times_out(setup, BEFORE, n, false)?);
@@ -75,21 +75,12 @@ fn timed(
     segments: &str,
     drop: &str,
 ) -> Result<FlowRecord> {
-    let settings = [
-        ("rtt", &*format!("{rtt_ms}ms")),
-        ("rto.min", &format!("{least_rto_ms}ms")),
-        ("rto.min_of", "rttvar"),
-        ("segments", segments),
-        ("drop", drop),
-        ("slp.q", "tail:1"),
-        ("slp.p", "0.5"),
-    ];
-    Ok(run(setup, profile, &settings)?.record)
+    Ok(run(setup, profile, &format!("rtt={rtt_ms}ms rto.min={least_rto_ms}ms rto.min_of=rttvar segments={segments} drop={drop} slp.q=tail:1 slp.p=0.5"))?.record)
 }
 
 fn losses(setup: &Setup) -> Result<Vec<LossCell>> {
     let last = if setup.is_mutated("first-lost") { "data:1" } else { "tail:1" };
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for (rtt_ms, least_rto_ms) in timers() {
         let with = |drop| timed(setup, SENDER, (rtt_ms, least_rto_ms), "10", drop);
         let lossless = fct_ms(&with("none")?);
@@ -105,8 +96,8 @@ fn losses(setup: &Setup) -> Result<Vec<LossCell>> {
 /// The cost of losing the last of eight segments with a copy and without.
 fn copied(setup: &Setup) -> Result<Vec<(u64, u64, f64, f64)>> {
     let costs = |timer: (u64, u64)| {
-        let fct = |profile, drop| Ok::<_, SettingsError>(fct_ms(&timed(setup, profile, timer, "8", drop)?));
-        let cost = |profile| Ok::<_, SettingsError>(fct(profile, "tail:1")? - fct(profile, "none")?);
+        let fct = |profile, drop| Ok::<_, ExperimentError>(fct_ms(&timed(setup, profile, timer, "8", drop)?));
+        let cost = |profile| Ok::<_, ExperimentError>(fct(profile, "tail:1")? - fct(profile, "none")?);
         Ok((timer.0, timer.1, cost("linux-3.17+slp")?, cost(SENDER)?))
     };
     timers().map(costs).collect()
@@ -115,17 +106,15 @@ fn copied(setup: &Setup) -> Result<Vec<(u64, u64, f64, f64)>> {
 /// The server's transmissions up to its first retransmission.
 fn until_again(log: &Log) -> Vec<(Instant, Transmission)> {
     let is_again = |(_, what): &(Instant, Transmission)| matches!(what, Transmission::Again(..));
-    let before = log.sent(Host::Server).take_while(|one| !is_again(one));
-    before.chain(log.sent(Host::Server).find(is_again)).collect()
+    log.sent(Host::Server).take_while(|one| !is_again(one)).chain(log.sent(Host::Server).find(is_again)).collect()
 }
 
 /// A flow of one segment, which is lost, or delayed beyond the RTO.
 fn ambiguous(setup: &Setup) -> Result<(usize, usize, [bool; 2])> {
-    let lost = run(setup, SENDER, &[("segments", "1"), ("drop", "tail:1")])?;
+    let lost = run(setup, SENDER, "segments=1 drop=tail:1")?;
     let lost_sent = until_again(&lost);
     let delay = if setup.is_mutated("short-delay") { "20ms" } else { "600ms" };
-    let reorder = format!("down:0.5:{delay}");
-    let mut bench = Bench::new(setup, SENDER, &plain(&[("segments", "1"), ("reorder", &reorder)]))?;
+    let mut bench = Bench::new(setup, SENDER, &plain(&format!("segments=1 reorder=down:0.5:{delay}")))?;
     // Draws are by flow: of some flows, the segment is delayed and the SYN-ACK is not.
     for flow in 0..64 {
         let late = bench.run(flow);
@@ -148,11 +137,9 @@ fn needless(setup: &Setup) -> Result<[u64; 2]> {
     let mut needless = [0; 2];
     for rtt in ["5ms", "20ms", "40ms"] {
         for segments in 1..=20 {
-            let segments = u64::to_string(&segments);
-            let common = [("rtt", rtt), ("segments", &*segments), ("ack", ack), ("rto.min_of", "rttvar")];
+            let common = format!("rtt={rtt} segments={segments} ack={ack} rto.min_of=rttvar");
             for (place, least) in ["1ms", "profile"].into_iter().enumerate() {
-                let settings: Vec<_> = common.into_iter().chain([("rto.min", least)]).collect();
-                needless[place] += run(setup, SENDER, &settings)?.record.spurious_data;
+                needless[place] += run(setup, SENDER, &format!("{common} rto.min={least}"))?.record.spurious_data;
             }
         }
     }
@@ -170,8 +157,7 @@ fn times_out(setup: &Setup, sender: &str, follow: u64, push: bool) -> Result<boo
         0 => format!("{}B@0", first * MSS),
         _ => format!("{}B@0,{}B@{later}", first * MSS, rest * MSS),
     };
-    let settings = [("writes", &*writes), ("drop", "data:4")];
-    let log = run(setup, sender, &settings)?;
+    let log = run(setup, sender, &format!("writes={writes} drop=data:4"))?;
     let fourth = Offset::DATA + 3 * MSS;
     let again = log.sent(Host::Server).find_map(|(_, what)| match what {
         Transmission::Again(span, trigger) if span.start == fourth => Some(trigger),

@@ -1,8 +1,7 @@
 //! What the paper says of timers and of duplicate ACKs.
 
 use super::cells::{Cells, LEAST_RTOS, RTTS};
-use crate::claims::{Claim, claim};
-use crate::joined;
+use crate::prelude::*;
 
 /// Checks the claims.
 pub fn all(cells: &Cells) -> Vec<Claim> {
@@ -23,19 +22,19 @@ pub fn all(cells: &Cells) -> Vec<Claim> {
 fn ambiguous(cells: &Cells) -> Claim {
     let (compared, differ, needless) = cells.ambiguous;
     let text = |needless| if needless { "needless" } else { "needed" };
-    claim("missing-ack-ambiguous")
-        .shows(format!(
-            "{differ} of {compared} transmissions differ; the retransmission is {} after the loss and {} after the \
+    claim!(
+        "missing-ack-ambiguous",
+        "{differ} of {compared} transmissions differ; the retransmission is {} after the loss and {} after the \
              delay",
-            text(needless[0]),
-            text(needless[1]),
-        ))
-        .holds(compared > 1 && differ == 0 && needless == [false, true])
+        text(needless[0]),
+        text(needless[1])
+    )
+    .holds(compared > 1 && differ == 0 && needless == [false, true])
 }
 
 fn too_early(cells: &Cells) -> Claim {
     let [early, late] = cells.needless;
-    claim("too-early-is-needless").shows(format!("{early} instead of {late}")).holds(early > late)
+    claim!("too-early-is-needless", "{early} instead of {late}").holds(early > late)
 }
 
 /// The costs of a lost last segment at an RTT, by smallest RTO.
@@ -49,9 +48,7 @@ fn waiting_hurts(cells: &Cells) -> Claim {
     let grows = |costs: &[f64; 4]| costs[1] < costs[2] && costs[2] < costs[3];
     let [_, ms, ..] = RTTS;
     let [_, least, middle, most] = last(cells, ms);
-    claim("waiting-hurts")
-        .shows(format!("{least:.0}, {middle:.0} and {most:.0} ms at {ms} ms"))
-        .holds(costs.iter().all(grows))
+    claim!("waiting-hurts", "{least:.0}, {middle:.0} and {most:.0} ms at {ms} ms").holds(costs.iter().all(grows))
 }
 
 fn fine_timers(cells: &Cells) -> Claim {
@@ -89,11 +86,12 @@ fn wide_area(cells: &Cells) -> Claim {
 fn any_timer(cells: &Cells) -> Claim {
     let shorter = cells.copied.iter().filter(|(_, _, with, without)| with < without);
     let (shorter, all) = (shorter.count(), cells.copied.len());
-    let shown = cells.copied.iter().filter(|(rtt_ms, ..)| *rtt_ms == RTTS[0]);
-    let shown = shown
+    let shown = cells
+        .copied
+        .iter()
+        .filter(|(rtt_ms, ..)| *rtt_ms == RTTS[0])
         .map(|(_, least, with, without)| format!("{with:.0} instead of {without:.0} ms (smallest RTO {least} ms)"));
-    claim("slp-with-any-timer")
-        .shows(format!("{shorter} of {all} cells; at {} ms: {}", RTTS[0], joined(shown, ", ")))
+    claim!("slp-with-any-timer", "{shorter} of {all} cells; at {} ms: {}", RTTS[0], shown.joined(", "))
         .holds(shorter == all && all > 0)
 }
 
@@ -107,11 +105,7 @@ fn fast_not_always(cells: &Cells) -> Claim {
 fn three_must_follow(cells: &Cells) -> Claim {
     let plain: Vec<bool> = cells.follow.iter().map(|[plain, _]| *plain).collect();
     let before = &cells.follow_before;
-    claim("three-must-follow").shows(followers(&plain)).holds(as_the_threshold(&plain)).note(format!(
-        "Linux has retransmitted early since 3.5 (RFC 5827): when nothing new can be sent, one or two followers do. \
-         Before, with linux-2.6: {}",
-        followers(before),
-    ))
+    claim("three-must-follow").shows(followers(&plain)).holds(as_the_threshold(&plain)).fill(&[&followers(before)])
 }
 
 fn push_is_not_special(cells: &Cells) -> Claim {
@@ -124,8 +118,8 @@ fn push_is_not_special(cells: &Cells) -> Claim {
 
 fn followers(times_out: &[bool]) -> String {
     let of = |by_timer: bool| {
-        let places = times_out.iter().enumerate().filter(|(_, is)| **is == by_timer);
-        let places: Vec<String> = places.map(|(n, _)| n.to_string()).collect();
+        let places: Vec<String> =
+            times_out.iter().enumerate().filter(|(_, is)| **is == by_timer).map(|(n, _)| n.to_string()).collect();
         if places.is_empty() { "never".into() } else { places.join(", ") }
     };
     format!("timeout with {} followers, fast with {}", of(true), of(false))

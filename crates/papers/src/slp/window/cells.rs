@@ -1,7 +1,7 @@
 //! The flows.
 
 use super::WindowCell;
-use crate::flow::{Seen, SenderState};
+use crate::flow::SenderState;
 use crate::prelude::*;
 use crate::slp::micro::{fct_ms, run};
 
@@ -65,7 +65,7 @@ impl Cells {
 
     fn windows(&mut self, setup: &Setup) -> Result<()> {
         let within = |profile, segments, q, window, buffer| {
-            flow(setup, profile, segments, q, &[("receive_buffer", buffer), ("initial_window", window)])
+            flow(setup, profile, segments, q, &format!("receive_buffer={buffer} initial_window={window}"))
         };
         let offered = &*(8 * MSS).to_string();
         let both = |window, buffer| -> Result<[Log; 2]> {
@@ -91,8 +91,8 @@ impl Cells {
     }
 
     fn copies(&mut self, setup: &Setup) -> Result<()> {
-        let plain = flow(setup, WITHOUT, 200, ALL_DATA, &[])?;
-        let log = flow(setup, WITH, 200, ALL_DATA, &[])?;
+        let plain = flow(setup, WITHOUT, 200, ALL_DATA, "")?;
+        let log = flow(setup, WITH, 200, ALL_DATA, "")?;
         let copies = log.copies(Host::Server);
         self.one_at_a_time = (copies.len(), most_out(&log));
         let gaps = copies.iter().map(|(_, original, copy)| ms(copy.since(*original)));
@@ -102,7 +102,7 @@ impl Cells {
         let same = least(&log) == least(&plain) && fct_ms(record) == fct_ms(&plain.record);
         self.discarded = (record.counters.copied_bytes, record.unnecessary_bytes, same);
         for (place, (q, segments)) in [("syn:0", 8), ("tail:1", 8), ("tail:1", 9)].into_iter().enumerate() {
-            let record = flow(setup, WITH, segments, q, &[])?.record;
+            let record = flow(setup, WITH, segments, q, "")?.record;
             self.order[place] = (record.counters.copies, record.counters.copies_withheld);
         }
         Ok(())
@@ -110,11 +110,10 @@ impl Cells {
 }
 
 /// Runs a flow of so many segments with these likelihoods.
-fn flow(setup: &Setup, profile: &str, segments: u64, q: &str, more: Keys<'_>) -> Result<Log> {
+fn flow(setup: &Setup, profile: &str, segments: u64, q: &str, more: &str) -> Result<Log> {
     let segments = if setup.is_mutated("one-segment") { 1 } else { segments };
-    let segments = segments.to_string();
-    let own = [("segments", &*segments), ("initial_window", "10"), ("slp.p", "0.5"), ("slp.q", q)];
-    run(setup, profile, &[&own, more].concat())
+    let own = format!("segments={segments} initial_window=10 slp.p=0.5 slp.q={q}");
+    run(setup, profile, &format!("{own} {more}"))
 }
 
 /// One flow per window and length.
@@ -125,8 +124,10 @@ fn rule(setup: &Setup) -> Result<Vec<WindowCell>> {
     let cell = |(wide, window, segments): (Option<&str>, u64, u64)| {
         let (initial, buffer) = (window.to_string(), (window * MSS).to_string());
         let [initial, buffer] = wide.map_or([&*initial, "64MiB"], |wide| [wide, &buffer]);
-        let settings = [("initial_window", initial), ("receive_buffer", buffer)];
-        let counters = flow(setup, WITH, segments, "tail:1", &settings)?.record.counters;
+        let counters =
+            flow(setup, WITH, segments, "tail:1", &format!("initial_window={initial} receive_buffer={buffer}"))?
+                .record
+                .counters;
         let cwnd = initial.parse().unwrap_or_default();
         // The last segment is `next`: all before it are outstanding.
         let next = segments - 1;
@@ -144,15 +145,17 @@ fn rule(setup: &Setup) -> Result<Vec<WindowCell>> {
 
 /// Segments sent before the first ACK of data.
 fn first_flight(log: &Log) -> u64 {
-    let before = log.states(Host::Server).filter(|state| state.una == Offset::DATA);
-    before.map(|state| state.nxt.since(Offset::DATA) / state.mss).max().unwrap_or(0)
+    log.states(Host::Server)
+        .filter(|state| state.una == Offset::DATA)
+        .map(|state| state.nxt.since(Offset::DATA) / state.mss)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Compares what had been sent after each ACK, from that of the first segment on.
 fn grown_back(without: &Log, with: &Log) -> (usize, usize) {
     let after = |log: &Log| -> Vec<SenderState> {
-        let states = log.states(Host::Server);
-        states.filter(|state| state.una > Offset::DATA && state.nxt < state.limit).copied().collect()
+        log.states(Host::Server).filter(|state| state.una > Offset::DATA && state.nxt < state.limit).copied().collect()
     };
     let (without, with) = (after(without), after(with));
     let pairs = without.iter().filter_map(|state| Some((state, with.iter().find(|other| other.una == state.una)?)));
@@ -188,10 +191,8 @@ fn most_out(log: &Log) -> usize {
 fn bursts(setup: &Setup, gap: Option<&str>) -> Result<(usize, usize)> {
     let (mut lost, mut both) = (0, 0);
     for queue in QUEUES {
-        let queue = queue.to_string();
-        let mut settings = vec![("rate", "12Mbit"), ("queue", &*queue), ("initial_window", "20")];
-        settings.extend(gap.map(|gap| ("slp.gap", gap)));
-        let log = flow(setup, WITH, 8, "tail:1", &settings)?;
+        let gap = gap.map_or(String::new(), |gap| format!("slp.gap={gap}"));
+        let log = flow(setup, WITH, 8, "tail:1", &format!("rate=12Mbit queue={queue} initial_window=20 {gap}"))?;
         // The tail has the highest sequence number; its first two transmissions are original and copy.
         let sent = log.packets_at(Direction::Down, Point::Sent);
         let Some(isn) = sent.clone().next().map(|first| first.segment.seq) else {

@@ -1,12 +1,13 @@
 //! What the text says of figures 1 and 2 together: §1, §3.1, §3.3, §3.4 and §5.
 
-use super::{Cells, Claim, Group, Mechanism, SettingsError, Setup, TailLossCell, claim, list, same};
+use super::{Cells, Group, Mechanism, TailLossCell, list};
+use crate::prelude::*;
 use crate::tail_loss::cell::{Acks, bench};
 use crate::tail_loss::{FIG2_RTT, Id, RTTS, cells};
 use Mechanism::{Baseline, Rtor, Tlp, Tlpr};
 
 /// The claims. `fig1` are the cells of figure 1.
-pub fn claims(fig1: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
+pub fn claims(fig1: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>> {
     let mut both = fig1.to_vec();
     both.extend(cells(Id::Fig2, setup)?);
     Ok(vec![
@@ -21,17 +22,16 @@ pub fn claims(fig1: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Settin
     ])
 }
 
-fn recovery_takes_round_trips(fig1: &[TailLossCell], setup: &Setup) -> Result<Claim, SettingsError> {
-    let mut added = Vec::new();
+fn recovery_takes_round_trips(fig1: &[TailLossCell], setup: &Setup) -> Result<Claim> {
+    let mut added = vec![];
     for acks in Acks::ALL {
         for rtt in RTTS {
-            let without = bench(setup, acks, rtt, 0, Baseline, &[])?.run(0).fct_ms().unwrap_or(f64::NAN);
+            let without = bench(setup, acks, rtt, 0, Baseline, "")?.run(0).fct_ms().unwrap_or(NAN);
             let with = Cells::new(fig1).fct(acks, rtt, 1, Baseline);
             added.push((with - without) / rtt as f64);
         }
     }
-    Ok(claim("recovery-takes-round-trips")
-        .shows(format!("{} RTTs", list(added.iter().copied())))
+    Ok(claim!("recovery-takes-round-trips", "{} RTTs", list(added.iter().copied()))
         .holds(added.iter().all(|rtts| *rtts > 2.0)))
 }
 
@@ -50,22 +50,16 @@ fn all_reduce(both: &[TailLossCell]) -> Claim {
 }
 
 fn larger_gains_of_probes(both: &[TailLossCell]) -> Claim {
-    let largest = |one| {
-        let gains = Group::all(both).map(|group| group.gain(one));
-        gains.fold(f64::NEG_INFINITY, f64::max)
-    };
+    let largest = |one| Group::all(both).map(|group| group.gain(one)).fold(f64::NEG_INFINITY, f64::max);
     let [rtor, tlp] = [Rtor, Tlp].map(largest);
-    claim("tlp-has-the-larger-gains")
-        .shows(format!("TLP {:.0} %, RTOR {:.0} %", 100.0 * tlp, 100.0 * rtor))
-        .holds(tlp >= 1.5 * rtor)
+    claim!("tlp-has-the-larger-gains", "TLP {:.0} %, RTOR {:.0} %", 100.0 * tlp, 100.0 * rtor).holds(tlp >= 1.5 * rtor)
 }
 
 fn either_may_be_faster(both: &[TailLossCell]) -> Claim {
     let rtor = Group::all(both).filter(|group| group.is_faster(Rtor, Tlp)).count();
     let tlp = Group::all(both).filter(|group| group.is_faster(Tlp, Rtor)).count();
     let all = Group::all(both).count();
-    claim("rtor-or-tlp-by-scenario")
-        .shows(format!("RTOR in {rtor}, TLP in {tlp} of {all} groups"))
+    claim!("rtor-or-tlp-by-scenario", "RTOR in {rtor}, TLP in {tlp} of {all} groups")
         .holds(4 * rtor >= all && 4 * tlp >= all)
 }
 
@@ -76,7 +70,7 @@ fn gain_depends_on(both: &[TailLossCell]) -> Claim {
             one.ack == acks.name() && (one.rtt_ms, one.lost) == (rtt_ms, lost)
         };
         let group = Group::all(both).find(is_it);
-        group.map_or(f64::NAN, |group| group.gain(Tlp))
+        group.map_or(NAN, |group| group.gain(Tlp))
     };
     let (delayed, quick) = (Acks::Delayed, Acks::Quick);
     let factors = [
@@ -95,23 +89,22 @@ fn restart_of_the_probe_removes_the_problem(both: &[TailLossCell]) -> Claim {
     let over_rtor = count(&|group| group.is_faster(Tlpr, Rtor));
     let tied = count(&|group| same(group.fct(Tlpr), group.fct(Rtor)));
     let all = groups.len();
-    claim("reset-is-the-reason")
-        .shows(format!(
-            "of {all} groups faster than TLP in {over_tlp}; faster than RTOR in {over_rtor}, equal in {tied}"
-        ))
-        .holds(all > 0 && over_tlp == all && over_rtor > 0 && over_rtor + tied == all)
+    claim!(
+        "reset-is-the-reason",
+        "of {all} groups faster than TLP in {over_tlp}; faster than RTOR in {over_rtor}, equal in {tied}"
+    )
+    .holds(all > 0 && over_tlp == all && over_rtor > 0 && over_rtor + tied == all)
 }
 
 fn best_in_almost_all(both: &[TailLossCell]) -> Claim {
     let fastest = Group::all(both).filter(|group| group.is_fastest(Tlpr)).count();
     let all = Group::all(both).count();
-    claim("tlpr-best-in-almost-all").shows(format!("{fastest} of {all} groups")).holds(10 * fastest >= 9 * all)
+    claim!("tlpr-best-in-almost-all", "{fastest} of {all} groups").holds(10 * fastest >= 9 * all)
 }
 
 fn delayed_ack_slows_the_probe(c: &Cells<'_>) -> Claim {
     let behind = |acks| c.fct(acks, 160, 1, Tlp) - c.fct(acks, 160, 1, Rtor);
     let [delayed, quick] = [Acks::Delayed, Acks::Quick].map(behind);
-    claim("delayed-ack-slows-tlp")
-        .shows(format!("{delayed:.1} ms slower with delayed ACKs, {quick:.1} ms with quick ACKs"))
+    claim!("delayed-ack-slows-tlp", "{delayed:.1} ms slower with delayed ACKs, {quick:.1} ms with quick ACKs")
         .holds(delayed > 0.0 && delayed - quick >= 200.0)
 }

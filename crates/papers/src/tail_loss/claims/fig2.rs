@@ -1,15 +1,14 @@
 //! The claims that figure 2 (one to five lost segments, RTT 80 ms) decides.
 
-use super::{Cells, Setup, claim, common, list, same};
-use crate::claims::Claim;
+use super::{Cells, common, list};
+use crate::prelude::*;
 use crate::tail_loss::cell::{Acks, Mechanism, TailLossCell, bench};
 use crate::tail_loss::{DEGREES, FIG2_RTT};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Trigger;
+use Mechanism::{Baseline, Rtor, Tlpr};
 use recoup_recovery::detect::EarlyRetransmit;
 
 /// Checks the claims.
-pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
+pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>> {
     let c = Cells::new(cells);
     let rtt = FIG2_RTT;
     let every = |degrees: &[u64], f: &dyn Fn(Acks, u64) -> bool| {
@@ -21,15 +20,14 @@ pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Setting
     };
     let mut claims = vec![
         claim("rtor-at-least-one-rtt")
-            .shows(saved(Mechanism::Rtor))
-            .holds(every(&[1, 2, 3], &|a, n| c.saved(a, rtt, n, Mechanism::Rtor) >= rtt as f64 - 1e-3)),
+            .shows(saved(Rtor))
+            .holds(every(&[1, 2, 3], &|a, n| c.saved(a, rtt, n, Rtor) >= rtt as f64 - 1e-3)),
         claim("rtor-not-above-three")
-            .shows(saved(Mechanism::Rtor))
-            .holds(every(&[4, 5], &|a, n| same(c.saved(a, rtt, n, Mechanism::Rtor), 0.0))),
-        claim("probes-help-at-any-degree")
-            .shows(format!("TLP {}; TLPR {}", saved(Mechanism::Tlp), saved(Mechanism::Tlpr)))
+            .shows(saved(Rtor))
+            .holds(every(&[4, 5], &|a, n| same(c.saved(a, rtt, n, Rtor), 0.0))),
+        claim!("probes-help-at-any-degree", "TLP {}; TLPR {}", saved(Mechanism::Tlp), saved(Tlpr))
             .holds(every(&[2, 3, 4, 5], &|a, n| {
-                c.saved(a, rtt, n, Mechanism::Tlp) > 0.0 && c.saved(a, rtt, n, Mechanism::Tlpr) > 0.0
+                c.saved(a, rtt, n, Mechanism::Tlp) > 0.0 && c.saved(a, rtt, n, Tlpr) > 0.0
             })),
     ];
     claims.push(held_ack_claim(&c));
@@ -41,23 +39,22 @@ pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Setting
 
 /// RTOR also saves the receiver's delay if the last ACK was delayed.
 fn held_ack_claim(c: &Cells) -> Claim {
-    let saved = [1, 2, 3].map(|n| c.saved(Acks::Delayed, FIG2_RTT, n, Mechanism::Rtor));
+    let saved = [1, 2, 3].map(|n| c.saved(Acks::Delayed, FIG2_RTT, n, Rtor));
     let rtt = FIG2_RTT as f64;
     let expected = [rtt + 200.0, rtt, rtt + 200.0];
-    claim("held-ack-saved-where-held")
-        .shows(format!("saved {} ms", list(saved)))
+    claim!("held-ack-saved-where-held", "saved {} ms", list(saved))
         .holds(saved.iter().zip(expected).all(|(s, e)| same(*s, e)))
 }
 
 /// The baseline with and without early retransmit.
-fn early_retransmit_claim(c: &Cells, setup: &Setup) -> Result<Claim, SettingsError> {
+fn early_retransmit_claim(c: &Cells, setup: &Setup) -> Result<Claim> {
     let mut equal = 0;
     for acks in Acks::ALL {
         for lost in DEGREES {
-            let mut bench = bench(setup, acks, FIG2_RTT, lost, Mechanism::Baseline, &[])?;
+            let mut bench = bench(setup, acks, FIG2_RTT, lost, Baseline, "")?;
             bench.spec.server.mechanisms.early_retransmit = EarlyRetransmit::Off;
-            let without = bench.run(0).fct_ms().unwrap_or(f64::NAN);
-            equal += usize::from(same(without, c.fct(acks, FIG2_RTT, lost, Mechanism::Baseline)));
+            let without = bench.run(0).fct_ms().unwrap_or(NAN);
+            equal += usize::from(same(without, c.fct(acks, FIG2_RTT, lost, Baseline)));
         }
     }
     let all = Acks::ALL.len() * DEGREES.len();
@@ -74,7 +71,7 @@ fn repair_claims(c: &Cells) -> [Claim; 3] {
         let cells: Vec<&TailLossCell> = degrees
             .iter()
             .flat_map(|&n| Acks::ALL.map(|acks| (acks, n)))
-            .flat_map(|(acks, n)| [Mechanism::Tlp, Mechanism::Tlpr].map(|m| c.get(acks, FIG2_RTT, n, m)))
+            .flat_map(|(acks, n)| [Mechanism::Tlp, Tlpr].map(|m| c.get(acks, FIG2_RTT, n, m)))
             .collect();
         let holds = cells.iter().filter(|cell| as_claimed(cell)).count();
         (format!("{holds} of {} cells", cells.len()), holds == cells.len())

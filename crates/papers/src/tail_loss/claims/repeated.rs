@@ -10,11 +10,10 @@
 //!
 //! Deviation: the receiver's delayed ACKs are exact. In Linux they wait for a tick, too.
 
-use super::{Claim, Mechanism, SettingsError, Setup, TailLossCell, claim};
+use super::{Mechanism, TailLossCell};
+use crate::prelude::*;
 use crate::tail_loss::cell::{Acks, bench_over};
 use crate::tail_loss::tampered::{Tamper, Tampered};
-use recoup_path::draws::Draws;
-use std::time::Duration;
 
 /// The hosts' timers: ticks at 250 Hz.
 const TICKS: &str = "granularity:4ms";
@@ -33,12 +32,11 @@ struct Repeated {
     spurious: u64,
 }
 
-fn repeat(setup: &Setup, cell: &TailLossCell, more: &[(&str, &str)]) -> Result<Repeated, SettingsError> {
-    let acks = Acks::ALL.into_iter().find(|acks| acks.name() == cell.ack);
-    let acks = acks.expect("one of the receivers");
+fn repeat(setup: &Setup, cell: &TailLossCell, more: &str) -> Result<Repeated> {
+    let acks = Acks::ALL.into_iter().find(|acks| acks.name() == cell.ack).expect("one of the receivers");
     let held = |chains| Tampered::new(chains, Tamper::HoldSyn(Duration::ZERO));
     let mut bench = bench_over(setup, acks, cell.rtt_ms, cell.lost, cell.mechanism, more, held)?;
-    let mut all = Repeated { fcts: Vec::new(), spurious: 0 };
+    let mut all = Repeated { fcts: vec![], spurious: 0 };
     for flow in 0..setup.effort.of(100, 25) {
         // "tick" in ASCII.
         let phase = Draws::new(setup.seed(), 0x74_69_63_6b, flow).uniform(0, 0);
@@ -53,18 +51,17 @@ fn repeat(setup: &Setup, cell: &TailLossCell, more: &[(&str, &str)]) -> Result<R
 }
 
 /// Both claims about repetitions.
-pub fn claims(cells: &[TailLossCell], setup: &Setup) -> Result<[Claim; 2], SettingsError> {
-    let ticks = [("timers", TICKS)];
+pub fn claims(cells: &[TailLossCell], setup: &Setup) -> Result<[Claim; 2]> {
+    let ticks = format!("timers={TICKS}");
     let is_exact = setup.base.settings.get("timers").is_none_or(|timers| timers == "exact");
-    let own: &[(&str, &str)] = if is_exact { &ticks } else { &[] };
-    let at_a_rate: Vec<(&str, &str)> = own.iter().copied().chain([("rate", "1Gbit")]).collect();
-    let (mut widest, mut baseline): (f64, f64) = (0.0, f64::NAN);
+    let own = if is_exact { &ticks } else { "" };
+    let at_a_rate = format!("{own} rate=1Gbit");
+    let (mut widest, mut baseline): (f64, f64) = (0.0, NAN);
     let (mut steady, mut spurious, mut flows) = (0, 0, 0);
     for cell in cells {
         let repeated = repeat(setup, cell, own)?;
         let bounds = |of: fn(f64, f64) -> f64| repeated.fcts.iter().copied().reduce(of);
-        let range = bounds(f64::max).zip(bounds(f64::min));
-        let (most, least) = range.unwrap_or((f64::NAN, f64::NAN));
+        let (most, least) = bounds(f64::max).zip(bounds(f64::min)).unwrap_or((NAN, NAN));
         if cell.mechanism == Mechanism::Baseline {
             baseline = least;
         }
@@ -75,9 +72,8 @@ pub fn claims(cells: &[TailLossCell], setup: &Setup) -> Result<[Claim; 2], Setti
         spurious += repeated.spurious + rated.spurious;
         flows += repeated.fcts.len() + rated.fcts.len();
     }
-    let variation = claim("no-variation")
-        .shows(format!("{steady} of {} cells; at most {:.1} %", cells.len(), 100.0 * widest))
+    let variation = claim!("no-variation", "{steady} of {} cells; at most {:.1} %", cells.len(), 100.0 * widest)
         .holds(steady == cells.len());
-    let spurious = claim("no-spurious").shows(format!("{spurious} of {flows} flows")).holds(spurious == 0);
+    let spurious = claim!("no-spurious", "{spurious} of {flows} flows").holds(spurious == 0);
     Ok([variation, spurious])
 }

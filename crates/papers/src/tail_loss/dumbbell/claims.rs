@@ -11,10 +11,7 @@ mod shares;
 mod times;
 
 use super::{DumbbellCell, Episodes, Foreground, Mechanism, PANELS, Tail};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use crate::grid::Grid;
-use crate::joined;
-use recoup_support::stats::{Estimate, Share};
+use crate::prelude::*;
 
 /// The flows that lost only their last segment.
 const LAST: &[Tail] = &[Tail::One];
@@ -27,14 +24,10 @@ const LEAST_RTO: f64 = 200.0;
 /// All claims.
 pub fn all(cells: &[DumbbellCell]) -> Vec<Claim> {
     let cells = Cells::new(cells);
-    let parts = [
-        losses::claims(&cells),
-        times::claims(&cells),
-        shares::claims(&cells),
-        long::claims(&cells),
-        cost::claims(&cells),
-    ];
-    parts.into_iter().flatten().collect()
+    [losses::claims(&cells), times::claims(&cells), shares::claims(&cells), long::claims(&cells), cost::claims(&cells)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The cells of a figure, found by panel and mechanism.
@@ -46,8 +39,7 @@ impl Cells<'_> {
     }
 
     fn foreground(panel: char) -> Foreground {
-        let found = PANELS.iter().find(|(letter, _)| *letter == panel);
-        found.expect("a panel of the figure").1
+        PANELS.iter().find(|(letter, _)| *letter == panel).expect("a panel of the figure").1
     }
 
     /// The round-trip time of a panel without queueing, in ms.
@@ -60,28 +52,29 @@ impl Cells<'_> {
         Estimate::of_median(&self.get(panel, mechanism).fcts_of(tails))
     }
 
-    /// What `better` saves compared with `other`, in ms.
+    /// The time that `better` saves compared with `other`, in ms.
     fn saved(&self, panel: char, other: Mechanism, better: Mechanism, tails: &[Tail]) -> Estimate {
         let [other, better] = [other, better].map(|m| self.median(panel, m, tails));
-        other.minus(better)
+        other - better
     }
 
     fn episodes(&self, size: impl Fn(u64) -> bool) -> Episodes {
-        let cells = self.0.iter().filter(|cell| size(cell.foreground.size));
-        cells.fold(Episodes::default(), |all, cell| all.and(cell.episodes()))
+        self.0
+            .iter()
+            .filter(|cell| size(cell.foreground.size))
+            .fold(Episodes::default(), |all, cell| all.and(cell.episodes()))
     }
 
     /// Spurious retransmissions among the data segments of all cells, in as many worlds of each, as if one pair of
     /// hosts had run in each.
     fn spurious(&self, mechanism: Mechanism) -> Share {
-        let worlds = self.0.iter().map(|cell| cell.worlds).min();
-        let worlds = worlds.unwrap_or(0) as u64;
-        let cells = self.0.iter().filter(|cell| cell.mechanism == mechanism);
-        let (sent, spurious) = cells.fold((0.0, 0.0), |(sent, spurious), cell| {
-            let (more_sent, more_spurious) = cell.spurious(worlds);
-            let of_one = |count: u64| count as f64 / cell.pairs() as f64;
-            (sent + of_one(more_sent), spurious + of_one(more_spurious))
-        });
+        let worlds = self.0.iter().map(|cell| cell.worlds).min().unwrap_or(0) as u64;
+        let (sent, spurious) =
+            self.0.iter().filter(|cell| cell.mechanism == mechanism).fold((0.0, 0.0), |(sent, spurious), cell| {
+                let (more_sent, more_spurious) = cell.spurious(worlds);
+                let of_one = |count: u64| count as f64 / cell.pairs() as f64;
+                (sent + of_one(more_sent), spurious + of_one(more_spurious))
+            });
         Share::of(f64::round(spurious) as u64, f64::round(sent) as u64)
     }
 }
@@ -102,12 +95,12 @@ fn gain(mechanism: Estimate, baseline: Estimate) -> Estimate {
 /// Differences in several panels: `a 43.1 ± 4.0 ms, d …`.
 fn list<'a>(parts: impl IntoIterator<Item = (&'a str, Estimate)>) -> String {
     let parts = parts.into_iter().map(|(name, estimate)| format!("{name} {estimate} ms"));
-    joined(parts, ", ")
+    parts.joined(", ")
 }
 
 /// The deciles of values that ascend, from the first to the ninth.
 fn deciles(values: &[f64]) -> Vec<f64> {
     let at = |n: usize| (values.len() * n).div_ceil(10).saturating_sub(1);
     let found = (1..10).map(|n| values.get(at(n)).copied());
-    found.map(|value| value.unwrap_or(f64::NAN)).collect()
+    found.map(|value| value.unwrap_or(NAN)).collect()
 }

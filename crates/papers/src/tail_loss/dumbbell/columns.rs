@@ -1,29 +1,25 @@
 //! The rows of figure 3.
 
 use super::{DumbbellCell, Foreground, ID, LOSS, PANELS, Tail, cells_of};
-use crate::distribution::quantile;
 use crate::prelude::*;
 use recoup_lab::world::Calibration;
 
 /// A row a cell.
 pub fn cells() -> Columns<DumbbellCell> {
     let ms = |fcts: Vec<f64>, share: f64| quantile(&fcts, share);
-    let mut columns = columns_of_figure::<DumbbellCell>(ID)
-        .column("panel", "", "the panel of the paper's figure; unknown without one", |c| c.foreground.panel())
-        .column("segments", "segments", "the flow's length", |c| c.foreground.size)
-        .column("owd_ms", "ms", "one-way delay without queueing", |c| c.foreground.owd_ms)
-        .column("ack", "", "the receiver's `ack` setting", |c| c.foreground.acks.name())
-        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
-        .column("worlds", "", "worlds run, of ten simulated minutes each", |c| c.worlds)
-        .column("flows", "flows", "flows that ended", |c| c.flows.len())
-        .column("selected", "flows", "flows that lost one of their last four segments when it was first sent", |c| {
-            c.selected().count()
-        })
-        .column("selected_by_retransmission", "flows", "flows that sent one of their last four segments again", |c| {
-            c.selected_by_retransmission().count()
-        })
-        .column("fct_mean_ms", "ms", "mean FCT of the selected flows, from establishment", |c| c.mean().mean)
-        .column("fct_mean_half_ms", "ms", "half the width of its 95 % confidence interval", |c| c.mean().half);
+    let mut columns = columns!(columns_of_figure::<DumbbellCell>(ID), c;
+        panel, "", "the panel of the paper's figure; unknown without one" => c.foreground.panel();
+        segments, "segments", "the flow's length" => c.foreground.size;
+        owd_ms, "ms", "one-way delay without queueing" => c.foreground.owd_ms;
+        ack, "", "the receiver's `ack` setting" => c.foreground.acks.name();
+        mechanism, "", "the sender's mechanism" => c.mechanism.name();
+        worlds, "", "worlds run, of ten simulated minutes each";
+        flows, "flows", "flows that ended" => c.flows.len();
+        selected, "flows", "flows that lost one of their last four segments when it was first sent" => c.selected().count();
+        selected_by_retransmission, "flows", "flows that sent one of their last four segments again" => c.selected_by_retransmission().count();
+        fct_mean_ms, "ms", "mean FCT of the selected flows, from establishment" => c.mean().mean;
+        fct_mean_half_ms, "ms", "half the width of its 95 % confidence interval" => c.mean().half;
+    );
     for (name, share) in [("p10", 0.1), ("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
         let about = format!("FCT that {:.0} % of the selected flows do not exceed", share * 100.0);
         columns = columns.column(format!("fct_{name}_ms"), "ms", about, move |c| ms(c.fcts(), share));
@@ -71,23 +67,25 @@ pub fn points(cells: &[DumbbellCell]) -> Vec<Point> {
 
 /// A row a selected flow.
 pub fn distributions() -> Columns<Point> {
-    columns_of_figure::<Point>(ID)
-        .column("panel", "", "the panel of the paper's figure", |p| p.foreground.panel())
-        .column("mechanism", "", "the sender's mechanism", |p| p.mechanism)
-        .column("fct_ms", "ms", "FCT from establishment", |p| p.fct_ms)
+    columns!(columns_of_figure::<Point>(ID), p;
+        panel, "", "the panel of the paper's figure" => p.foreground.panel();
+        mechanism, "", "the sender's mechanism";
+        fct_ms, "ms", "FCT from establishment";
+    )
 }
 
 /// The load that was found, the panels, and spurious retransmissions.
 pub fn text(cells: &[DumbbellCell], load: &Calibration) -> String {
-    let mut panels = Columns::new()
-        .shown("panel", |c: &DumbbellCell| c.foreground.panel().unwrap_or('-'))
-        .shown("segments", |c| c.foreground.size)
-        .shown("owd (ms)", |c| c.foreground.owd_ms)
-        .shown("ack", |c| c.foreground.acks.name())
-        .shown("mechanism", |c| c.mechanism.name())
-        .shown("flows", |c| c.flows.len())
-        .shown("selected", |c| c.fcts().len())
-        .shown("mean FCT (ms)", |c| c.mean());
+    let mut panels = columns!(Columns::<DumbbellCell>::new(), c;
+        "panel" => c.foreground.panel().unwrap_or('-');
+        "segments" => c.foreground.size;
+        "owd (ms)" => c.foreground.owd_ms;
+        "ack" => c.foreground.acks.name();
+        "mechanism" => c.mechanism.name();
+        "flows" => c.flows.len();
+        "selected" => c.fcts().len();
+        "mean FCT (ms)" => c.mean();
+    );
     for (name, share) in [("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
         panels = panels.shown(name, move |c| millis(quantile(&c.fcts(), share)));
     }

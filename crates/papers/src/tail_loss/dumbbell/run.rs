@@ -1,17 +1,15 @@
 //! Runs the worlds of the dumbbell: how many, with which load, until there are flows enough.
 
 use super::{DumbbellCell, Foreground, OWN_SETTINGS, WORLD, Watch};
-use crate::experiment::Effort;
 use crate::prelude::*;
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{Acks, MECHANISMS, Mechanism};
-use recoup_lab::scenario::{Experiment, Scenario};
+use recoup_lab::scenario::Experiment;
 use recoup_lab::world::{self, Calibration, Chosen, LinkResult, Target, WorldScenario};
-use recoup_support::threads::{cores, in_parallel};
 
 /// How much work a figure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Amount {
+pub struct Amount {
     /// Flows that each mechanism needs in a panel, with a loss among their last four segments.
     pub selected: usize,
     /// Worlds that run before their flows are counted again.
@@ -27,7 +25,7 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    pub(super) const fn of(effort: Effort) -> Self {
+    pub const fn of(effort: Effort) -> Self {
         match effort {
             Effort::Full => {
                 Self { selected: 250, batch: 1, most: 12, without_panel: 1, calibration: 4, duration: "600s" }
@@ -40,24 +38,24 @@ impl Amount {
 }
 
 /// Pairs of hosts that run short flows at once.
-pub(super) const PAIRS: u64 = 4;
+pub const PAIRS: u64 = 4;
 
 /// The scale of the synthetic background that is tried first.
 const FIRST_SCALE: &str = "1.3";
 
 /// The loss rate of the bottleneck (§3.2), and how far from it the calibration may end.
-pub(super) const LOSS: (f64, f64) = (0.015, 0.001);
+pub const LOSS: (f64, f64) = (0.015, 0.001);
 
 /// A world, and the load that was found for it.
 #[derive(Clone, Debug)]
-pub(super) struct Calibrated {
+pub struct Calibrated {
     pub world: WorldScenario,
     pub load: Calibration,
 }
 
 /// The world with the background that loses what the paper's lost. The foreground's hosts have those settings of the setup
 /// that are not the paper's.
-pub(super) fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated, ExperimentError> {
+pub fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated> {
     let base = &setup.base;
     let Experiment::World(mut world) = Experiment::load(WORLD)? else {
         return Err(format!("{WORLD}: expected a world").into());
@@ -94,7 +92,7 @@ pub(super) fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated, Ex
 }
 
 /// Runs worlds `first` to `first + worlds` of a foreground, with all mechanisms.
-pub(super) fn run_batch(
+pub fn run_batch(
     setup: &Setup,
     world: &WorldScenario,
     foreground: Foreground,
@@ -103,10 +101,7 @@ pub(super) fn run_batch(
 ) -> Result<Vec<DumbbellCell>, String> {
     let mut world = world.clone();
     world.set("workloads.foreground.segments", &foreground.size.to_string())?;
-    let acks = match setup.is_mutated("quick-acks") {
-        true => Acks::Quick,
-        false => foreground.acks,
-    };
+    let acks = if setup.is_mutated("quick-acks") { Acks::Quick } else { foreground.acks };
     world.set("workloads.foreground.ack", acks.name())?;
     if foreground.size == 100 {
         // Several long flows at once would be a load of their own.
@@ -163,7 +158,7 @@ fn run_one(
 }
 
 /// Runs a foreground with all mechanisms until each has selected flows enough.
-pub(super) fn run_foreground(
+pub fn run_foreground(
     setup: &Setup,
     world: &WorldScenario,
     foreground: Foreground,

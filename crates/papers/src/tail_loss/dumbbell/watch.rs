@@ -1,8 +1,6 @@
 //! Watches the foreground flows of a dumbbell: which of their segments were lost when first sent.
 
 use crate::prelude::*;
-use recoup_wire::SeqNumber;
-use std::collections::BTreeMap;
 
 /// A set of segments of a flow: segment n, from 0, is the bit n.
 pub type Segments = u128;
@@ -71,7 +69,7 @@ impl Observer for Watch {
         let open = self.open.entry(packet.flow).or_insert_with(|| Open {
             first: segment.seq,
             mss: segment.payload_len,
-            originals: Vec::new(),
+            originals: vec![],
             lost: 0,
             again: 0,
         });

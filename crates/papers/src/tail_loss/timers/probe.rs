@@ -1,12 +1,11 @@
 //! §2.2 and §2.3: the tail loss probe, and its restart.
 
-use super::{Cells, Mechanism, Repair, SettingsError, Setup, same};
-use crate::claims::{Claim, claim};
+use super::{Cells, Mechanism, Repair};
 use crate::flow::run;
+use crate::prelude::*;
 use crate::tail_loss::RTTS;
 use crate::tail_loss::cell::Acks;
 use crate::tail_loss::single_flow::run_losing_fin;
-use recoup_recovery::{Timer, Trigger};
 
 const ALL: &[u64] = &super::LOST;
 const SEVERAL: &[u64] = &[2, 3, 4, 5, 6];
@@ -14,10 +13,12 @@ const SEVERAL: &[u64] = &[2, 3, 4, 5, 6];
 /// The mechanisms that probe.
 const PROBES: [Mechanism; 2] = [Mechanism::Tlp, Mechanism::Tlpr];
 
-pub fn claims(setup: &Setup, cells: &Cells<'_>) -> Result<Vec<Claim>, SettingsError> {
+pub fn claims(setup: &Setup, cells: &Cells<'_>) -> Result<Vec<Claim>> {
     Ok(vec![
         one_probe_per_tail(setup, cells)?,
-        equation_by_outstanding(cells),
+        claim("equation-by-outstanding").result(cells.in_every(Mechanism::Tlp, ALL, |_, first| {
+            is_probe(first) && same(first.since_last_ack_ms, first.pto_ms())
+        })),
         from_the_last_transmission(cells),
         pto_below_the_rto(cells),
         induces_a_sack(cells),
@@ -27,7 +28,7 @@ pub fn claims(setup: &Setup, cells: &Cells<'_>) -> Result<Vec<Claim>, SettingsEr
     ])
 }
 
-fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim, SettingsError> {
+fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim> {
     let lost = PROBES.map(|mechanism| {
         let cells = cells.of(mechanism, ALL);
         let one = cells.iter().filter(|cell| cell.probes == 1).count();
@@ -36,31 +37,28 @@ fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim, Setting
     let (mut busy, mut all_busy) = (0, 0);
     for mechanism in PROBES {
         for rtt_ms in RTTS {
-            let rtt = format!("{rtt_ms}ms");
             // Data that is acknowledged all the time, and a loss that duplicate ACKs report.
             for (segments, drop) in [("10", "none"), ("100", "none"), ("100", "data:40")] {
-                let own = [("rtt", rtt.as_str()), ("segments", segments), ("drop", drop), ("ack", "quick")];
-                let trace = run(setup, mechanism.profile(), &own)?;
+                let trace = run(
+                    setup,
+                    mechanism.profile(),
+                    &format!("rtt={rtt_ms}ms segments={segments} drop={drop} ack=quick"),
+                )?;
                 all_busy += 1;
                 busy += usize::from(trace.record.counters.probes == 0);
             }
         }
     }
     let [(tlp, all), (tlpr, all_tlpr)] = lost;
-    Ok(claim("one-probe-when-idle")
-        .shows(format!("TLP {tlp} of {all}, TLPR {tlpr} of {all_tlpr} flows; none in {busy} of {all_busy}"))
-        .holds(tlp == all && tlpr == all_tlpr && busy == all_busy))
+    Ok(claim!(
+        "one-probe-when-idle",
+        "TLP {tlp} of {all}, TLPR {tlpr} of {all_tlpr} flows; none in {busy} of {all_busy}"
+    )
+    .holds(tlp == all && tlpr == all_tlpr && busy == all_busy))
 }
 
 fn is_probe(first: &Repair) -> bool {
     first.trigger == Some(Trigger::Tlp)
-}
-
-fn equation_by_outstanding(cells: &Cells<'_>) -> Claim {
-    claim("equation-by-outstanding").result(
-        cells
-            .in_every(Mechanism::Tlp, ALL, |_, first| is_probe(first) && same(first.since_last_ack_ms, first.pto_ms())),
-    )
 }
 
 fn from_the_last_transmission(cells: &Cells<'_>) -> Claim {
@@ -75,10 +73,14 @@ fn pto_below_the_rto(cells: &Cells<'_>) -> Claim {
     let cells = cells.of(Mechanism::Tlp, &[2]);
     let quick = cells.iter().filter(|cell| cell.acks == Acks::Quick);
     let waited = |first: &Repair| first.since_last_ack_ms / first.rto_ms;
-    let shares: Vec<f64> = quick.map(|cell| cell.first.as_ref().map_or(f64::NAN, waited)).collect();
+    let shares: Vec<f64> = quick.map(|cell| cell.first.as_ref().map_or(NAN, waited)).collect();
     let (small, large) = shares.split_at(3);
-    let shown: Vec<String> = shares.iter().map(|share| format!("{share:.2}")).collect();
-    claim("pto-below-rto-at-small-rtt").shows(format!("share of the RTO at 10 to 640 ms: {}", shown.join(", "))).holds(
+    claim!(
+        "pto-below-rto-at-small-rtt",
+        "share of the RTO at 10 to 640 ms: {}",
+        shares.iter().map(|share| format!("{share:.2}")).joined(", ")
+    )
+    .holds(
         small.iter().all(|share| *share < 0.5) && large.iter().skip(1).all(|share| *share > 0.5) && shares.is_sorted(),
     )
 }
@@ -94,14 +96,13 @@ fn induces_a_sack(cells: &Cells<'_>) -> Claim {
     let without = silent.iter().filter(|cell| cell.sack_after_ms.is_none());
     let (without, all) = (without.count(), silent.len());
     let [tlp, tlpr] = PROBES.map(answered);
-    claim("probe-induces-sack")
-        .shows(format!("TLP {}, TLPR {}; no SACK in {without} of {all} flows of the baseline", tlp.0, tlpr.0))
+    claim!("probe-induces-sack", "TLP {}, TLPR {}; no SACK in {without} of {all} flows of the baseline", tlp.0, tlpr.0)
         .holds(tlp.1 && tlpr.1 && without == all)
 }
 
 /// Twelve segments and a window of ten, all of which are lost; the receiver may have room for ten.
-fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim, SettingsError> {
-    let (mut shown, mut holds) = (Vec::new(), true);
+fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim> {
+    let (mut shown, mut holds) = (vec![], true);
     let no_room = (10 * 1448_u64).to_string();
     for (name, segments, buffer, new) in [
         ("new data", "12", "64MiB", true),
@@ -111,20 +112,20 @@ fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim, SettingsError> {
         let (mut as_claimed, mut all) = (0, 0);
         for mechanism in PROBES {
             for rtt_ms in RTTS {
-                let rtt = format!("{rtt_ms}ms");
-                let own = [
-                    ("rtt", rtt.as_str()),
-                    ("segments", segments),
-                    ("receive_buffer", buffer),
-                    ("drop", "data:1-10"),
-                    ("ack", "quick"),
-                ];
-                let first = run(setup, mechanism.profile(), &own)?.first_repair();
+                let first = run(
+                    setup,
+                    mechanism.profile(),
+                    &format!("rtt={rtt_ms}ms segments={segments} receive_buffer={buffer} drop=data:1-10 ack=quick"),
+                )?
+                .first_repair();
                 let segment = |first: &Repair| (first.span.start.0 - 1) / 1448 + 1;
                 all += 1;
-                as_claimed += usize::from(first.is_some_and(|first| match new {
-                    true => first.trigger.is_none() && segment(&first) == 11,
-                    false => is_probe(&first) && segment(&first) == 10,
+                as_claimed += usize::from(first.is_some_and(|first| {
+                    if new {
+                        first.trigger.is_none() && segment(&first) == 11
+                    } else {
+                        is_probe(&first) && segment(&first) == 10
+                    }
                 }));
             }
         }
@@ -135,13 +136,11 @@ fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim, SettingsError> {
 }
 
 /// The server closes after its data is acknowledged, and the FIN is lost.
-fn fin_is_probed(setup: &Setup) -> Result<Claim, SettingsError> {
+fn fin_is_probed(setup: &Setup) -> Result<Claim> {
     let (mut as_claimed, mut all) = (0, 0);
     for mechanism in PROBES {
         for rtt_ms in RTTS {
-            let rtt = format!("{rtt_ms}ms");
-            let own = [("rtt", rtt.as_str()), ("drop", "none"), ("ack", "quick")];
-            let trace = run_losing_fin(setup, mechanism.profile(), &own)?;
+            let trace = run_losing_fin(setup, mechanism.profile(), &format!("rtt={rtt_ms}ms drop=none ack=quick"))?;
             let alone = trace.fins().all(|fin| fin.segment.payload_len == 0);
             let by_probe = trace.fired(Timer::Probe) == 1 && trace.fired(Timer::Rto) == 0;
             all += 1;
@@ -152,17 +151,15 @@ fn fin_is_probed(setup: &Setup) -> Result<Claim, SettingsError> {
 }
 
 /// A loss shortly before the tail, too: the sender recovers it when the tail is lost.
-fn no_probe_after_earlier_losses(setup: &Setup) -> Result<Claim, SettingsError> {
+fn no_probe_after_earlier_losses(setup: &Setup) -> Result<Claim> {
     let (mut silent, mut probing, mut slower, mut all) = (0, 0, 0, 0);
     for rtt in ["40ms", "80ms", "160ms", "320ms"] {
         for earlier in [94, 95, 96] {
-            let drop = format!("data:{earlier},tail:1");
-            let own = [("rtt", rtt), ("segments", "100"), ("drop", drop.as_str()), ("ack", "quick")];
+            let own = format!("rtt={rtt} segments=100 drop=data:{earlier},tail:1 ack=quick");
             let rtor = run(setup, Mechanism::Rtor.profile(), &own)?.fct_ms();
             for mechanism in PROBES {
                 let trace = run(setup, mechanism.profile(), &own)?;
-                let alone = [own[0], own[1], ("drop", "tail:1"), own[3]];
-                let tail = run(setup, mechanism.profile(), &alone)?;
+                let tail = run(setup, mechanism.profile(), &format!("{own} drop=tail:1"))?;
                 all += 1;
                 silent += usize::from(trace.record.counters.probes == 0);
                 probing += usize::from(tail.record.counters.probes == 1);
@@ -170,9 +167,9 @@ fn no_probe_after_earlier_losses(setup: &Setup) -> Result<Claim, SettingsError> 
             }
         }
     }
-    Ok(claim("no-probe-after-earlier-loss")
-        .shows(format!(
-            "no probe in {silent}, slower than RTOR in {slower}; last alone: a probe in {probing} of {all} flows"
-        ))
-        .holds(silent == all && slower == all && probing == all))
+    Ok(claim!(
+        "no-probe-after-earlier-loss",
+        "no probe in {silent}, slower than RTOR in {slower}; last alone: a probe in {probing} of {all} flows"
+    )
+    .holds(silent == all && slower == all && probing == all))
 }

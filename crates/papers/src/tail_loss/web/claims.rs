@@ -12,15 +12,13 @@ mod spurious;
 
 use super::columns::share_below;
 use super::{PAPERS_DOWNLOADS, Selection, WebCell, difference};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use crate::joined;
+use crate::prelude::*;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
-use recoup_support::stats::{Estimate, Share};
+use Mechanism::{Baseline, Rtor, Tlp, Tlpr};
 use std::fmt::Write;
 
 /// The paper's shares of downloads of the newspaper below 1 s at 160 ms (figure 4f), in percent.
-const PAPERS_BELOW_1_S: [(Mechanism, f64); 3] =
-    [(Mechanism::Rtor, 84.0), (Mechanism::Tlp, 74.0), (Mechanism::Baseline, 70.0)];
+const PAPERS_BELOW_1_S: [(Mechanism, f64); 3] = [(Rtor, 84.0), (Tlp, 74.0), (Baseline, 70.0)];
 
 /// All claims.
 pub fn all(cells: &[WebCell]) -> Vec<Claim> {
@@ -40,9 +38,10 @@ pub fn all(cells: &[WebCell]) -> Vec<Claim> {
         paper.newspaper_shares(),
     ];
     let [better, probes, halved, tlpr, rtor] = by_loss.about_octs();
-    let better = match cells.iter().all(|cell| cell.downloads.len() >= PAPERS_DOWNLOADS) {
-        true => better,
-        false => better.noted("newspaper-needs-more"),
+    let better = if cells.iter().all(|cell| cell.downloads.len() >= PAPERS_DOWNLOADS) {
+        better
+    } else {
+        better.noted("newspaper-needs-more")
     };
     claims.extend([better, probes, halved, tlpr, rtor]);
     claims.push(spurious::probes(cells));
@@ -80,9 +79,10 @@ impl Cells<'_> {
 
     /// The cells with this round-trip time, by page.
     fn by_page(&self, rtt_ms: u64) -> impl Iterator<Item = [&WebCell; MECHANISMS.len()]> {
-        let groups = self.cells.chunks_exact(MECHANISMS.len());
-        let here = groups.filter(move |group| group[0].rtt_ms == rtt_ms);
-        here.map(|group| std::array::from_fn(|i| &group[i]))
+        self.cells
+            .chunks_exact(MECHANISMS.len())
+            .filter(move |group| group[0].rtt_ms == rtt_ms)
+            .map(|group| std::array::from_fn(|i| &group[i]))
     }
 
     /// By how much `better` reduces the OCT of `worse` on each page, in percent of the geometric mean.
@@ -103,16 +103,16 @@ impl Cells<'_> {
     }
 
     fn better_than_baseline(&self) -> Claim {
-        let better = [Mechanism::Rtor, Mechanism::Tlp, Mechanism::Tlpr];
-        let saved = self.all_saved(10, &better.map(|one| (one, Mechanism::Baseline)));
+        let better = [Rtor, Tlp, Tlpr];
+        let saved = self.all_saved(10, &better.map(|one| (one, Baseline)));
         claim(self.either("web-10ms-better", "web-10ms-better-by-loss"))
             .shows(shown(&saved))
             .needs_all(positive(&saved))
     }
 
     fn probes_gain_most(&self) -> Claim {
-        let probes = [Mechanism::Tlp, Mechanism::Tlpr];
-        let saved = self.all_saved(10, &probes.map(|one| (one, Mechanism::Rtor)));
+        let probes = [Tlp, Tlpr];
+        let saved = self.all_saved(10, &probes.map(|one| (one, Rtor)));
         claim(self.either("web-10ms-probes", "web-10ms-probes-by-loss"))
             .shows(shown(&saved))
             .needs_all(positive(&saved))
@@ -123,13 +123,13 @@ impl Cells<'_> {
         let (mut halved, mut all, mut most) = (0, 0, 0.0_f64);
         for group in self.by_page(10) {
             let octs = group.map(|cell| cell.octs(self.selection));
-            for probe in [Mechanism::Tlp, Mechanism::Tlpr] {
+            for probe in [Tlp, Tlpr] {
                 for decile in 1..10 {
                     let at = |mechanism: Mechanism| {
                         let octs = &octs[mechanism as usize];
                         octs.get((octs.len() * decile).div_ceil(10).saturating_sub(1))
                     };
-                    let Some((with, without)) = at(probe).zip(at(Mechanism::Baseline)) else {
+                    let Some((with, without)) = at(probe).zip(at(Baseline)) else {
                         continue;
                     };
                     let reduction = 1.0 - with / without;
@@ -139,28 +139,30 @@ impl Cells<'_> {
                 }
             }
         }
-        claim(self.either("web-10ms-halved", "web-10ms-halved-by-loss"))
-            .shows(format!("{halved} of {all} deciles; largest reduction {:.0} %", most * 100.0))
-            .holds(all > 0 && 4 * halved >= all)
+        claim!(
+            self.either("web-10ms-halved", "web-10ms-halved-by-loss"),
+            "{halved} of {all} deciles; largest reduction {:.0} %",
+            most * 100.0
+        )
+        .holds(all > 0 && 4 * halved >= all)
     }
 
     fn restart_and_probe_is_best(&self) -> Claim {
-        let others = [Mechanism::Baseline, Mechanism::Rtor, Mechanism::Tlp];
-        let saved = self.all_saved(160, &others.map(|one| (Mechanism::Tlpr, one)));
+        let others = [Baseline, Rtor, Tlp];
+        let saved = self.all_saved(160, &others.map(|one| (Tlpr, one)));
         claim(self.either("web-160ms-tlpr", "web-160ms-tlpr-by-loss")).shows(shown(&saved)).needs_all(positive(&saved))
     }
 
     /// "On average": the mean of the three sites' differences. Their downloads have the same seeds, so their errors may
     /// go together, and the half widths are added.
     fn restart_beats_probe(&self) -> Claim {
-        let saved = self.saved(160, Mechanism::Rtor, Mechanism::Tlp);
+        let saved = self.saved(160, Rtor, Tlp);
         let n = saved.len().max(1) as f64;
         let mean = Estimate {
             mean: saved.iter().map(|(_, one)| one.mean).sum::<f64>() / n,
             half: saved.iter().map(|(_, one)| one.half).sum::<f64>() / n,
         };
-        claim(self.either("web-160ms-rtor", "web-160ms-rtor-by-loss"))
-            .shows(format!("{mean} % ({})", shown(&saved)))
+        claim!(self.either("web-160ms-rtor", "web-160ms-rtor-by-loss"), "{mean} % ({})", shown(&saved))
             .needs(mean.above(0.0))
     }
 
@@ -182,18 +184,14 @@ impl Cells<'_> {
             // Writing to memory cannot fail.
             let _ = write!(ours, "{separator}{} {share} % (paper: {papers})", mechanism.name());
         }
-        claim("web-newspaper-1s")
-            .shows(ours)
-            .needs(more(Mechanism::Rtor, Mechanism::Tlp))
-            .needs(more(Mechanism::Tlp, Mechanism::Baseline))
+        claim("web-newspaper-1s").shows(ours).needs(more(Rtor, Tlp)).needs(more(Tlp, Baseline))
     }
 
     /// The paper's shares of OCTs below 1 s, to five points.
     fn newspaper_shares(&self) -> Claim {
         let newspaper = self.by_page(160).last();
         let shares = PAPERS_BELOW_1_S.map(|(mechanism, papers)| {
-            let octs = newspaper.map(|group| group[mechanism as usize].octs(self.selection));
-            let octs = octs.unwrap_or_default();
+            let octs = newspaper.map(|group| group[mechanism as usize].octs(self.selection)).unwrap_or_default();
             let below = octs.iter().filter(|oct| **oct < 1000.0).count();
             (mechanism, papers, Share::of(below as u64, octs.len() as u64))
         });
@@ -205,15 +203,13 @@ impl Cells<'_> {
     /// The largest gain of a mechanism on each page, at both RTTs.
     fn less_pronounced(&self) -> Claim {
         let gains = |rtt_ms| {
-            let mechanisms = [Mechanism::Rtor, Mechanism::Tlp, Mechanism::Tlpr];
-            let saved = mechanisms.map(|one| self.saved(rtt_ms, one, Mechanism::Baseline));
+            let saved = [Rtor, Tlp, Tlpr].map(|one| self.saved(rtt_ms, one, Baseline));
             let pages = saved[0].len();
             let of_page = |page: usize| {
-                let gains = saved.iter().map(|saved| saved[page].1);
-                gains.reduce(|one, other| match other.mean > one.mean {
-                    true => other,
-                    false => one,
-                })
+                saved
+                    .iter()
+                    .map(|saved| saved[page].1)
+                    .reduce(|one, other| if other.mean > one.mean { other } else { one })
             };
             (0..pages).filter_map(of_page).collect::<Vec<Estimate>>()
         };
@@ -231,8 +227,11 @@ impl Cells<'_> {
 /// By how much the mechanism lengthens the baseline's OCTs of all objects of a download, as a difference of logarithms.
 /// Download n has the same seed with both, so these are pairs.
 fn of_all_downloads(baseline: &WebCell, other: &WebCell) -> Estimate {
-    let pairs = baseline.downloads.iter().zip(&other.downloads);
-    let longer = pairs.filter_map(|(one, other)| Some(other.oct_ms?.ln() - one.oct_ms?.ln()));
+    let longer = baseline
+        .downloads
+        .iter()
+        .zip(&other.downloads)
+        .filter_map(|(one, other)| Some(other.oct_ms?.ln() - one.oct_ms?.ln()));
     Estimate::of(longer.collect::<Vec<_>>().into_iter())
 }
 
@@ -250,5 +249,5 @@ fn positive(saved: &[(String, Estimate)]) -> impl Iterator<Item = ClaimVerdict> 
 /// Reductions by pair, in percent.
 fn shown(saved: &[(String, Estimate)]) -> String {
     let shown = saved.iter().map(|(pair, saved)| format!("{pair} {saved} %"));
-    joined(shown, "; ")
+    shown.joined("; ")
 }

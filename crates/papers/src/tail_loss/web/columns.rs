@@ -1,7 +1,6 @@
 //! The rows of figure 4.
 
 use super::{ID, Selection, WebCell};
-use crate::distribution::quantile;
 use crate::prelude::*;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
 
@@ -24,17 +23,18 @@ fn pages(cells: &[WebCell]) -> usize {
 /// A row a cell.
 pub fn cells(all: &[WebCell]) -> Columns<WebCell> {
     let pages = pages(all);
-    let mut columns = columns_of_figure::<WebCell>(ID)
-        .column("panel", "", "the panel of the figure", move |c| c.panel(pages))
-        .column("site", "", "the page", |c| c.site.clone())
-        .column("rtt_ms", "ms", "round-trip time without queueing", |c| c.rtt_ms)
-        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
-        .column("downloads", "", "downloads of the page", |c| c.downloads.len())
-        .column("incomplete", "", "downloads with an object that never arrived", |c| c.incomplete())
-        .column("oct_all_mean_ms", "ms", "mean OCT of all objects of a download, the mean of all downloads", |c| {
+    let mut columns = columns!(columns_of_figure::<WebCell>(ID), c;
+        panel, "", "the panel of the figure" => c.panel(pages);
+        site, "", "the page" => c.site.clone();
+        rtt_ms, "ms", "round-trip time without queueing";
+        mechanism, "", "the sender's mechanism" => c.mechanism.name();
+        downloads, "", "downloads of the page" => c.downloads.len();
+        incomplete, "", "downloads with an object that never arrived" => c.incomplete();
+        oct_all_mean_ms, "ms", "mean OCT of all objects of a download, the mean of all downloads" => {
             let octs = c.downloads.iter().filter_map(|one| one.oct_ms);
             mean(&octs.collect::<Vec<_>>())
-        });
+        };
+    );
     for (selection, name, about) in [
         (Selection::Retransmission, "", "downloads with a retransmission in an object's last four segments"),
         (
@@ -79,18 +79,18 @@ pub fn points(cells: &[WebCell]) -> Vec<Point> {
     let pages = pages(cells);
     let of_cell = |cell: &WebCell| {
         let (panel, mechanism) = (cell.panel(pages), cell.mechanism.name());
-        let octs = cell.octs(Selection::Retransmission).into_iter();
-        octs.map(move |oct_ms| Point { panel, mechanism, oct_ms })
+        cell.octs(Selection::Retransmission).into_iter().map(move |oct_ms| Point { panel, mechanism, oct_ms })
     };
     cells.iter().flat_map(of_cell).collect()
 }
 
 /// A row a selected download.
 pub fn distributions() -> Columns<Point> {
-    columns_of_figure::<Point>(ID)
-        .column("panel", "", "the panel of the figure", |p| p.panel)
-        .column("mechanism", "", "the sender's mechanism", |p| p.mechanism)
-        .column("oct_ms", "ms", "mean OCT of the download's selected objects", |p| p.oct_ms)
+    columns!(columns_of_figure::<Point>(ID), p;
+        panel, "", "the panel of the figure";
+        mechanism, "", "the sender's mechanism";
+        oct_ms, "ms", "mean OCT of the download's selected objects";
+    )
 }
 
 /// Spurious retransmissions and data segments of a mechanism, in all cells.
@@ -102,20 +102,20 @@ pub fn spurious(cells: &[WebCell], mechanism: Mechanism) -> (u64, u64) {
 /// The panels, and spurious retransmissions.
 pub fn text(cells: &[WebCell]) -> String {
     let (pages, retransmission) = (pages(cells), Selection::Retransmission);
-    let mut table = Columns::new()
-        .shown("panel", move |c: &WebCell| c.panel(pages).unwrap_or('-'))
-        .shown("site", |c| c.site.clone())
-        .shown("RTT (ms)", |c| c.rtt_ms)
-        .shown("mechanism", |c| c.mechanism.name())
-        .shown("selected", move |c| c.octs(retransmission).len())
-        .shown("mean OCT (ms)", move |c| c.octs(retransmission).into_iter().collect::<Estimate>());
+    let mut table = columns!(Columns::<WebCell>::new(), c;
+        "panel" => c.panel(pages).unwrap_or('-');
+        "site" => c.site.clone();
+        "RTT (ms)" => c.rtt_ms;
+        "mechanism" => c.mechanism.name();
+        "selected" => c.octs(retransmission).len();
+        "mean OCT (ms)" => c.octs(retransmission).into_iter().collect::<Estimate>();
+    );
     for (name, share) in [("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
         table = table.shown(name, move |c| millis(quantile(&c.octs(retransmission), share)));
     }
     let table = table
         .shown("< 1 s (%)", move |c| {
-            let below = share_below(&c.octs(retransmission), 1000.0);
-            below.map_or("-".into(), |share| format!("{:.1}", share * 100.0))
+            share_below(&c.octs(retransmission), 1000.0).map_or("-".into(), |share| format!("{:.1}", share * 100.0))
         })
         .shown("by loss", |c| c.octs(Selection::Loss).len())
         .shown("mean OCT (ms)", |c| c.octs(Selection::Loss).into_iter().collect::<Estimate>())

@@ -5,7 +5,7 @@
 //! 200 B), scaled until the mean is the paper's; kB is 1000 bytes. The HTML document is one of the objects. All objects
 //! have one subdomain. The seed is fixed, so a site is always the same.
 
-use recoup_path::draws::{Draws, LogNormal};
+use crate::prelude::*;
 use recoup_sim::traffic::web::{Page, PageObject};
 
 /// A site of the paper: its name, objects, and their mean size in bytes.
@@ -38,17 +38,13 @@ fn sizes(item: u64, objects: u64, mean: u64) -> Vec<u64> {
     let shapes: Vec<f64> = (0..objects).map(|n| draws.lognormal(&SHAPE, 0, n)).collect();
     let total = objects * mean;
     let at = |scale: f64| -> Vec<u64> {
-        let sizes = shapes.iter().map(|shape| (shape * scale) as u64);
-        sizes.map(|size| size.max(LEAST)).collect()
+        shapes.iter().map(|shape| (shape * scale) as u64).map(|size| size.max(LEAST)).collect()
     };
     // The sum grows with the scale, so the largest scale whose sum is not too large can be halved into.
     let (mut low, mut high) = (0.0, total as f64);
     for _ in 0..64 {
         let middle = (low + high) / 2.0;
-        match at(middle).iter().sum::<u64>() <= total {
-            true => low = middle,
-            false => high = middle,
-        }
+        if at(middle).iter().sum::<u64>() <= total { low = middle } else { high = middle }
     }
     let mut sizes = at(low);
     // The largest object takes the remainder of the rounding.

@@ -6,8 +6,6 @@
 //! mean of its connection's objects.
 
 use super::{Selection, Testbed, WebCell, run_cell, sites};
-use crate::claims::{Claim, claim};
-use crate::pivot::pivot;
 use crate::prelude::*;
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
@@ -41,18 +39,14 @@ impl SubdomainCell {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn figure(setup: &Setup) -> Result<Figure<SubdomainCell>, ExperimentError> {
+pub fn figure(setup: &Setup) -> Result<Figure<SubdomainCell>> {
     let downloads = setup.effort.of(150, 30);
-    let newspaper = sites::pages().pop();
-    let mut newspaper = newspaper.ok_or_else(|| "expected a page".to_string())?;
+    let mut newspaper = sites::pages().pop().ok_or_else(|| "expected a page".to_string())?;
     let amount = (downloads, cores());
-    let mut cells = Vec::new();
+    let mut cells = vec![];
     for subdomains in SUBDOMAINS {
         for (n, object) in newspaper.objects.iter_mut().enumerate() {
-            object.subdomain = match setup.is_mutated("one-subdomain") {
-                true => 0,
-                false => n % subdomains,
-            };
+            object.subdomain = if setup.is_mutated("one-subdomain") { 0 } else { n % subdomains };
         }
         for mechanism in MECHANISMS {
             let testbed = Testbed::new(setup, RTT, mechanism)?;
@@ -68,17 +62,20 @@ pub fn figure(setup: &Setup) -> Result<Figure<SubdomainCell>, ExperimentError> {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+pub fn sheet(setup: &Setup) -> Result<Sheet> {
     Ok(figure(setup)?.sheet(text, &columns()))
 }
 
 fn subdomains_decide(cells: &[SubdomainCell]) -> Claim {
-    let baseline = cells.iter().filter(|cell| cell.web.mechanism == Mechanism::Baseline);
-    let shares: Vec<(usize, Share)> = baseline.map(|cell| (cell.subdomains, cell.below_1_s())).collect();
+    let shares: Vec<(usize, Share)> = cells
+        .iter()
+        .filter(|cell| cell.web.mechanism == Mechanism::Baseline)
+        .map(|cell| (cell.subdomains, cell.below_1_s()))
+        .collect();
     let shown = shares.iter().map(|(subdomains, share)| format!("{subdomains}: {share}"));
     let first = shares.first().is_some_and(|(_, share)| share.low > 0.7);
     let last = shares.last().is_some_and(|(_, share)| share.high < 0.7);
-    claim("subdomains-decide-1s").shows(shown.collect::<Vec<_>>().join(", ")).holds(first && last)
+    claim("subdomains-decide-1s").shows(shown.joined(", ")).holds(first && last)
 }
 
 fn chart(cells: &[SubdomainCell]) -> BarChart {
@@ -95,11 +92,12 @@ fn chart(cells: &[SubdomainCell]) -> BarChart {
 
 /// A row per number of subdomains and mechanism.
 fn columns() -> Columns<SubdomainCell> {
-    columns_of_figure::<SubdomainCell>(ID)
-        .column("subdomains", "", "subdomains of the page", |c| c.subdomains)
-        .column("mechanism", "", "the sender's mechanism", |c| c.web.mechanism.name())
-        .column("selected", "", "selected downloads", |c| c.below_1_s().trials)
-        .column("below_1_s", "", "the share of them whose mean OCT is below 1 s", |c| c.below_1_s().share)
+    columns!(columns_of_figure::<SubdomainCell>(ID), c;
+        subdomains, "", "subdomains of the page";
+        mechanism, "", "the sender's mechanism" => c.web.mechanism.name();
+        selected, "", "selected downloads" => c.below_1_s().trials;
+        below_1_s, "", "the share of them whose mean OCT is below 1 s" => c.below_1_s().share;
+    )
 }
 
 /// A row per number of subdomains.

@@ -160,7 +160,7 @@ fn equal_seeds_make_the_interval_of_a_difference_narrow() {
     let unpaired = difference(&cell(values(5.0)), &cell(reversed), first, |oct| oct);
     let one = Estimate::of((0..100).map(|n| f64::from(n * n % 101)));
     assert!(unpaired.half > 0.5 * one.half, "{unpaired:?}");
-    // What is not selected is in no mean.
+    // No mean counts downloads that are not selected.
     let half = values(5.0).enumerate().map(|(n, value)| value.filter(|_| n % 2 == 0));
     let taken: Vec<f64> = values(5.0).step_by(2).flatten().collect();
     let mean = taken.iter().sum::<f64>() / taken.len() as f64;

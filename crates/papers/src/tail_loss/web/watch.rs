@@ -4,7 +4,6 @@ use crate::prelude::*;
 use recoup_path::DropCause;
 use recoup_sim::traffic::Mix;
 use recoup_sim::traffic::web::{Browser, Fetch};
-use recoup_wire::SeqNumber;
 
 /// Watches what the servers of a download send.
 #[derive(Debug, Default)]

@@ -1,9 +1,8 @@
 //! The claims of §1, §3.1, §4 and §4.2: the parts of algorithm 2, and DeliveredData.
 
 use super::{Cells, PAPER};
-use crate::claims::{Claim, Compare, claim};
+use crate::prelude::*;
 use crate::prr::properties::{Network, Property, PropertyCell, Scheme};
-use recoup_support::stats::Share;
 
 /// All claims.
 pub fn all(c: &Cells<'_>) -> Vec<Claim> {
@@ -32,45 +31,50 @@ fn window_as_intended(c: &Cells<'_>) -> Claim {
         (total(c, schemes, |cell| cell.at_ssthresh), complete)
     };
     let [prr, cubic, linux] = [Scheme::Prr, Scheme::PrrCubic, Scheme::Linux].map(|scheme| share(&[scheme]));
-    claim("window-as-intended")
-        .shows(format!(
-            "Reno {} of {}, CUBIC {} of {} (Linux {} of {})",
-            prr.0, prr.1, cubic.0, cubic.1, linux.0, linux.1
-        ))
-        .holds(prr.0 == prr.1 && cubic.0 == cubic.1 && prr.1 > 0 && cubic.1 > 0)
+    claim!(
+        "window-as-intended",
+        "Reno {} of {}, CUBIC {} of {} (Linux {} of {})",
+        prr.0,
+        prr.1,
+        cubic.0,
+        cubic.1,
+        linux.0,
+        linux.1
+    )
+    .holds(prr.0 == prr.1 && cubic.0 == cubic.1 && prr.1 > 0 && cubic.1 > 0)
 }
 
 fn inhibits(c: &Cells<'_>) -> Claim {
     let others = c.sum(&[Scheme::Linux], Property::Inhibits);
     let (ours, holds) = c.sum(PAPER, Property::Inhibits).ours("ACKs");
-    claim("inhibits-reductions").shows(format!("{ours} (Linux {} of {})", others.broken, others.cases)).holds(holds)
+    claim!("inhibits-reductions", "{ours} (Linux {} of {})", others.broken, others.cases).holds(holds)
 }
 
 fn observed_anywhere(c: &Cells<'_>) -> Claim {
     let found = c.sum(PAPER, Property::ObservedAnywhere);
     let networks = c.networks(PAPER, Property::ObservedAnywhere);
     let claim = claim("delivered-anywhere").result(found.ours("ACKs"));
-    match networks.is_empty() {
-        true => claim.noted("blocks-cover-lost-acks"),
-        false => claim.note(format!(
-            "networks with failures: {networks}. An ACK has room for three or four SACK blocks. With more gaps, the \
-             blocks of lost ACKs are missing until the cumulative ACK passes them"
-        )),
-    }
+    if networks.is_empty() { claim.noted("blocks-cover-lost-acks") } else { claim.fill(&[&networks]) }
 }
 
 fn linux_pipe(c: &Cells<'_>) -> Claim {
     let of = |network| c.get(network, Scheme::Linux).check(Property::Shrinks);
     let [heavy, stalls] = [Network::Bursts, Network::Stalls].map(of);
-    claim("linux-pipe-shrinks")
-        .shows(format!("broken by {} of {} and {} of {} ACKs", heavy.broken, heavy.cases, stalls.broken, stalls.cases))
-        .holds(heavy.broken + stalls.broken == 0 && heavy.cases > 0 && stalls.cases > 0)
+    claim!(
+        "linux-pipe-shrinks",
+        "broken by {} of {} and {} of {} ACKs",
+        heavy.broken,
+        heavy.cases,
+        stalls.broken,
+        stalls.cases
+    )
+    .holds(heavy.broken + stalls.broken == 0 && heavy.cases > 0 && stalls.cases > 0)
 }
 
 fn rfc_banks(c: &Cells<'_>) -> Claim {
     let most = |scheme| c.get(Network::Stalls, scheme).most_with_a_write;
     let [rfc, linux] = [Scheme::Rfc3517, Scheme::Linux].map(most);
-    claim("rfc3517-banks").shows(format!("{rfc} segments (Linux {linux})")).holds(rfc > 1 && rfc > linux)
+    claim!("rfc3517-banks", "{rfc} segments (Linux {linux})").holds(rfc > 1 && rfc > linux)
 }
 
 fn rfc_sends_nothing(c: &Cells<'_>) -> Claim {
@@ -79,7 +83,7 @@ fn rfc_sends_nothing(c: &Cells<'_>) -> Claim {
         Share::of(sent_one, total(c, &[scheme], |cell| cell.recoveries))
     };
     let [rfc, prr] = [Scheme::Rfc3517, Scheme::Prr].map(share);
-    claim("rfc3517-sends-nothing").shows(format!("RFC 3517 {rfc}, PRR {prr}")).needs(rfc.above(prr))
+    claim!("rfc3517-sends-nothing", "RFC 3517 {rfc}, PRR {prr}").needs(rfc.above(prr))
 }
 
 fn rfc_timeouts(c: &Cells<'_>) -> Claim {
@@ -88,5 +92,5 @@ fn rfc_timeouts(c: &Cells<'_>) -> Claim {
         Share::of(timed_out, total(c, &[scheme], |cell| cell.recoveries))
     };
     let [rfc, prr] = [Scheme::Rfc3517, Scheme::Prr].map(share);
-    claim("rfc3517-silence-timeouts").shows(format!("RFC 3517 {rfc}, PRR {prr}")).needs(rfc.above(prr))
+    claim!("rfc3517-silence-timeouts", "RFC 3517 {rfc}, PRR {prr}").needs(rfc.above(prr))
 }

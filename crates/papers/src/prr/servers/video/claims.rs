@@ -3,8 +3,7 @@
 use super::super::compare::{percent, points, shown, total};
 use super::super::tables::{self, count, retransmissions, segments};
 use super::{Cell, lost_fast, recovery, sent_in_recovery, slow_start_after, transmit};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use recoup_support::stats::Estimate;
+use crate::prelude::*;
 
 /// All claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {
@@ -37,7 +36,7 @@ fn transmit_prr(linux: &Cell, prr: &Cell) -> Claim {
 
 fn rfc_fastest(rfc: &Cell, prr: &Cell) -> Claim {
     let difference = total(prr, rfc, transmit);
-    claim("table10-rfc-fastest").shows(format!("{} against PRR", shown(difference, " %"))).needs(difference.below(0.0))
+    claim!("table10-rfc-fastest", "{} against PRR", shown(difference, " %")).needs(difference.below(0.0))
 }
 
 /// Whether a share is larger with each arm than with the next one.
@@ -48,15 +47,13 @@ fn descending(cells: [&Cell; 3], difference: impl Fn(&Cell, &Cell) -> Estimate) 
 
 fn time_in_recovery(linux: &Cell, rfc: &Cell, prr: &Cell) -> Claim {
     let [a, b, c] = [linux, rfc, prr].map(|cell| percent(cell, recovery, transmit));
-    claim("table10-time-in-recovery")
-        .shows(format!("Linux {}, RFC 3517 {}, PRR {}", shown(a, " %"), shown(b, " %"), shown(c, " %")))
+    claim!("table10-time-in-recovery", "Linux {}, RFC 3517 {}, PRR {}", shown(a, " %"), shown(b, " %"), shown(c, " %"))
         .needs(descending([rfc, prr, linux], |base, arm| points(base, arm, recovery, transmit)))
 }
 
 fn rate(linux: &Cell, rfc: &Cell, prr: &Cell) -> Claim {
     let [a, b, c] = [linux, rfc, prr].map(tables::retransmission_rate);
-    claim("table10-rate")
-        .shows(format!("Linux {:.2} %, RFC 3517 {:.2} %, PRR {:.2} %", a.mean, b.mean, c.mean))
+    claim!("table10-rate", "Linux {:.2} %, RFC 3517 {:.2} %, PRR {:.2} %", a.mean, b.mean, c.mean)
         .needs(descending([rfc, prr, linux], |base, arm| points(base, arm, count(retransmissions), segments)))
 }
 
@@ -72,8 +69,7 @@ fn lost_rfc(rfc: &Cell) -> Claim {
 
 fn lost_few(linux: &Cell, prr: &Cell) -> Claim {
     let (a, b) = (lost_fast(linux), lost_fast(prr));
-    claim("table10-lost-few")
-        .shows(format!("Linux {}, PRR {}", shown(a, " %"), shown(b, " %")))
+    claim!("table10-lost-few", "Linux {}, PRR {}", shown(a, " %"), shown(b, " %"))
         .needs(a.below(5.0))
         .needs(b.below(5.0))
 }
@@ -85,7 +81,6 @@ fn slow_start_linux(linux: &Cell) -> Claim {
 
 fn slow_start_none(rfc: &Cell, prr: &Cell) -> Claim {
     let (a, b) = (slow_start_after(rfc), slow_start_after(prr));
-    claim("table10-slow-start-none")
-        .shows(format!("RFC 3517 {}, PRR {}", shown(a, " %"), shown(b, " %")))
+    claim!("table10-slow-start-none", "RFC 3517 {}, PRR {}", shown(a, " %"), shown(b, " %"))
         .holds(a.mean <= 2.0 && b.mean <= 2.0 && a.half.is_finite() && b.half.is_finite())
 }

@@ -8,11 +8,7 @@ mod recoveries;
 use super::super::compare::{percent, relative, shown, total};
 use super::super::tables::{self, count, fast, latency, pipe_above, responses, retransmissions, slow_start, timeouts};
 use super::{Cell, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
-use crate::claims::{Claim, ClaimVerdict, Compare, claim};
-use crate::distribution::quantile;
-use crate::joined;
-use recoup_recovery::State;
-use recoup_support::stats::Estimate;
+use crate::prelude::*;
 
 /// All claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {
@@ -61,8 +57,7 @@ struct Arms<'a> {
 fn kinds(c: Arms<'_>) -> Claim {
     let shares = [timeouts, fast, slow_start].map(|kind| percent(c.linux, count(kind), count(retransmissions)).mean);
     let [timeout, fast, slow] = shares;
-    claim("web-kinds")
-        .shows(format!("timeout {timeout:.0} %, fast {fast:.0} %, slow start {slow:.0} %"))
+    claim!("web-kinds", "timeout {timeout:.0} %, fast {fast:.0} %, slow start {slow:.0} %")
         .holds(timeout > fast && fast > slow)
 }
 
@@ -70,8 +65,7 @@ fn open(c: Arms<'_>) -> Claim {
     let shares = [State::Open, State::Disorder, State::Recovery, State::Loss]
         .map(|state| percent(c.linux, count(|c| c.timeouts_in(state)), count(timeouts)).mean);
     let [open, disorder, recovery, _] = shares;
-    claim("web-open-timeouts")
-        .shows(format!("Open {open:.0} %, Disorder {disorder:.0} %, Recovery {recovery:.0} % of the timeouts"))
+    claim!("web-open-timeouts", "Open {open:.0} %, Disorder {disorder:.0} %, Recovery {recovery:.0} % of the timeouts")
         .holds(open > 50.0 && disorder <= open / 5.0)
 }
 
@@ -79,16 +73,14 @@ fn modes(c: Arms<'_>) -> Claim {
     let below = tables::recoveries(c.prr, |r| pipe_above(r) < 0).mean;
     let equal = tables::recoveries(c.prr, |r| pipe_above(r) == 0).mean;
     let above = tables::recoveries(c.prr, |r| pipe_above(r) > 0).mean;
-    claim("table5-modes")
-        .shows(format!("above {above:.0} %, below {below:.0} %, equal {equal:.0} %"))
+    claim!("table5-modes", "above {above:.0} %, below {below:.0} %, equal {equal:.0} %")
         .holds(above > below && below > equal)
 }
 
 fn large_bursts(c: Arms<'_>) -> Claim {
     let start = tables::recoveries(c.rfc, |r| pipe_above(r) < -10);
     let sent = bursts_above_ten(c.rfc);
-    claim("table5-bursts")
-        .shows(format!("{}; pipe starts more than ten below ssthresh in {}", shown(sent, " %"), shown(start, " %")))
+    claim!("table5-bursts", "{}; pipe starts more than ten below ssthresh in {}", shown(sent, " %"), shown(start, " %"))
         .needs(sent.sized(1.0))
 }
 
@@ -99,9 +91,14 @@ fn convergence(c: Arms<'_>) -> Claim {
 
 fn below_three(c: Arms<'_>) -> Claim {
     let [linux, rfc, prr] = [c.linux, c.rfc, c.prr].map(|cell| tables::recoveries(cell, |r| r.cwnd.0 < 3));
-    claim("table7-below-three")
-        .shows(format!("Linux {}, RFC 3517 {}, PRR {}", shown(linux, " %"), shown(rfc, " %"), shown(prr, " %")))
-        .needs(linux.above(50.0))
+    claim!(
+        "table7-below-three",
+        "Linux {}, RFC 3517 {}, PRR {}",
+        shown(linux, " %"),
+        shown(rfc, " %"),
+        shown(prr, " %")
+    )
+    .needs(linux.above(50.0))
 }
 
 fn similar_windows(c: Arms<'_>) -> Claim {
@@ -112,7 +109,7 @@ fn similar_windows(c: Arms<'_>) -> Claim {
     let similar = rfc.iter().zip(&prr).all(|(rfc, prr)| prr >= rfc && prr - rfc <= (0.2 * rfc).max(1.0));
     let larger = linux.iter().zip(&prr).any(|(linux, prr)| prr > linux);
     let list = |windows: [f64; 7]| windows.map(|window| format!("{window:.0}")).join(" ");
-    claim("table7-similar").shows(format!("PRR {}; RFC 3517 {}", list(prr), list(rfc))).holds(similar && larger)
+    claim!("table7-similar", "PRR {}; RFC 3517 {}", list(prr), list(rfc)).holds(similar && larger)
 }
 
 /// A claim that several differences from a baseline have the paper's sizes.
@@ -121,7 +118,7 @@ fn all_sized(id: &'static str, differences: &[(&str, Estimate, f64)]) -> Claim {
         .iter()
         .map(|(arm, difference, paper)| format!("{arm} {} (paper {paper})", shown(*difference, " %")));
     let verdicts = differences.iter().map(|(_, difference, paper)| difference.sized(*paper));
-    claim(id).shows(joined(ours, "; ")).needs_all(verdicts)
+    claim(id).shows(ours.joined("; ")).needs_all(verdicts)
 }
 
 fn all_retransmissions(c: Arms<'_>) -> Claim {
@@ -151,8 +148,7 @@ fn lost_order(c: Arms<'_>) -> Claim {
 fn latency_retransmitted(c: Arms<'_>) -> Claim {
     let of = |arm| relative(c.linux, arm, latency(|one| one.is_retransmitted), responses(|one| one.is_retransmitted));
     let (rfc, prr) = (of(c.rfc), of(c.prr));
-    claim("table9-mean")
-        .shows(format!("RFC 3517 {}; PRR {}", shown(rfc, " %"), shown(prr, " %")))
+    claim!("table9-mean", "RFC 3517 {}; PRR {}", shown(rfc, " %"), shown(prr, " %"))
         .needs(between(rfc, -10.0, -3.0))
         .needs(between(prr, -10.0, -3.0))
 }
@@ -160,10 +156,7 @@ fn latency_retransmitted(c: Arms<'_>) -> Claim {
 /// Whether a difference is negative and its interval overlaps this range.
 fn between(difference: Estimate, low: f64, high: f64) -> ClaimVerdict {
     let Estimate { mean, half } = difference;
-    match mean + half < low || mean - half > high {
-        true => ClaimVerdict::Fails,
-        false => difference.below(0.0),
-    }
+    if mean + half < low || mean - half > high { ClaimVerdict::Fails } else { difference.below(0.0) }
 }
 
 fn latency_similar(c: Arms<'_>) -> Claim {
@@ -176,8 +169,7 @@ fn latency_similar(c: Arms<'_>) -> Claim {
 fn latency_overall(c: Arms<'_>) -> Claim {
     let of = |arm| total(c.linux, arm, latency(|_| true));
     let (rfc, prr) = (of(c.rfc), of(c.prr));
-    claim("table9-overall")
-        .shows(format!("RFC 3517 {}; PRR {}", shown(rfc, " %"), shown(prr, " %")))
+    claim!("table9-overall", "RFC 3517 {}; PRR {}", shown(rfc, " %"), shown(prr, " %"))
         .needs(between(rfc, -5.0, -3.0))
         .needs(between(prr, -5.0, -3.0))
 }

@@ -7,8 +7,7 @@ use super::super::rows::Rows;
 use super::super::tables::count;
 use super::{Cell, at, of_recoveries};
 use crate::prelude::*;
-use recoup_recovery::{Recovery, State};
-use recoup_support::stats::Estimate;
+use recoup_recovery::Recovery;
 
 /// The width of a bucket of figure 1, in ms, and how many are shown.
 const BUCKET: f64 = 200.0;
@@ -45,21 +44,27 @@ pub fn buckets(cell: &Cell) -> Vec<Bucket> {
         }
     }
     let mean = |(count, sum): (usize, f64)| sum / count as f64;
-    let sums = sums.into_iter().enumerate().filter(|(_, sums)| sums[0].0 >= FEWEST && sums[1].0 > 0);
-    sums.map(|(i, [with, without, ideal])| Bucket {
-        middle: (i as f64 + 0.5) * BUCKET,
-        with: mean(with),
-        without: mean(without),
-        ideal: mean(ideal),
-    })
-    .collect()
+    sums.into_iter()
+        .enumerate()
+        .filter(|(_, sums)| sums[0].0 >= FEWEST && sums[1].0 > 0)
+        .map(|(i, [with, without, ideal])| Bucket {
+            middle: (i as f64 + 0.5) * BUCKET,
+            with: mean(with),
+            without: mean(without),
+            ideal: mean(ideal),
+        })
+        .collect()
 }
 
 /// Latencies in minimum RTTs, in ascending order, of responses with or without retransmissions.
 pub fn in_rtts(cell: &Cell, retransmitted: bool) -> Vec<f64> {
-    let all = cell.connections.iter().flat_map(|c| &c.responses);
-    let all = all.filter(|one| one.is_retransmitted == retransmitted && one.min_rtt_ms > 0.0);
-    let mut values: Vec<f64> = all.map(|one| one.latency_ms / one.min_rtt_ms).collect();
+    let mut values: Vec<f64> = cell
+        .connections
+        .iter()
+        .flat_map(|c| &c.responses)
+        .filter(|one| one.is_retransmitted == retransmitted && one.min_rtt_ms > 0.0)
+        .map(|one| one.latency_ms / one.min_rtt_ms)
+        .collect();
     values.sort_by(f64::total_cmp);
     values
 }
@@ -84,7 +89,7 @@ pub fn figure1(rows: &mut Rows, cell: &Cell) {
 
 /// The times until the sender is Open again, in ms, in ascending order.
 fn recovery_time(recovery: &Recovery) -> f64 {
-    recovery.until_open.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
+    recovery.until_open.map_or(NAN, |time| time.as_secs_f64() * 1e3)
 }
 
 fn recovery_durations(cell: &Cell) -> Vec<f64> {
@@ -96,12 +101,10 @@ fn recovery_durations(cell: &Cell) -> Vec<f64> {
 /// The difference of the mean recovery times, in percent.
 pub fn recovery_time_difference(base: &Cell, arm: &Cell) -> Estimate {
     let sum = |connection: &Connection| {
-        let times = connection.recoveries().iter().map(recovery_time);
-        times.filter(|time| time.is_finite()).sum()
+        connection.recoveries().iter().map(recovery_time).filter(|time| time.is_finite()).sum()
     };
     let number = |connection: &Connection| {
-        let times = connection.recoveries().iter().map(recovery_time);
-        times.filter(|time| time.is_finite()).count() as f64
+        connection.recoveries().iter().map(recovery_time).filter(|time| time.is_finite()).count() as f64
     };
     relative(base, arm, sum, number)
 }

@@ -1,15 +1,15 @@
 //! Comparisons of copies with other mechanisms, and of different copies.
 
 use super::{Cells, by_load, by_network};
-use crate::claims::{Claim, Compare, claim};
+use crate::prelude::*;
 use crate::slp::combined::CombinedCell;
 use crate::slp::combined::grid::{Copied, Load, Network, Recovery, everywhere};
-use recoup_support::stats::Estimate;
+use Recovery::{Linux6, Tlpr};
 
 pub fn more_than_tlpr(c: &Cells<'_>) -> Claim {
     let saved = |load, recovery, copied| c.get(load, Network::Random, recovery, copied).saved_ms;
     let slp = |load| saved(load, Recovery::Nothing, Copied::Paper);
-    let tlpr = |load| saved(load, Recovery::Tlpr, Copied::Nothing);
+    let tlpr = |load| saved(load, Tlpr, Copied::Nothing);
     claim("slp-saves-more").shows(by_load(|load| format!("SLP {} ms, TLPR {} ms", slp(load), tlpr(load)))).holds(
         Load::ALL.iter().all(|load| {
             let (slp, tlpr) = (slp(*load), tlpr(*load));
@@ -20,18 +20,17 @@ pub fn more_than_tlpr(c: &Cells<'_>) -> Claim {
 
 /// The mean FCT that copies by the paper's q save in addition to a mechanism.
 fn saved_on_top(c: &Cells<'_>, recovery: Recovery, load: Load, network: Network) -> Estimate {
-    let cell = c.get(load, network, recovery, Copied::Paper);
-    cell.saved_by_copies_ms
+    c.get(load, network, recovery, Copied::Paper).saved_by_copies_ms
 }
 
-/// The same under random losses as text, and whether it is above 0.
+/// The FCT saved on top of `recovery` under random losses as text, and whether it is above 0.
 fn saved_on_top_in_random(c: &Cells<'_>, recovery: Recovery) -> (String, bool) {
     let saved = |load| saved_on_top(c, recovery, load, Network::Random);
     let text = by_load(|load| format!("{} ms", saved(load)));
     (text, Load::ALL.iter().all(|load| saved(*load).is_positive()))
 }
 
-/// The same in bursts as text.
+/// The FCT saved on top of `recovery` in bursts as text.
 fn saved_on_top_in_bursts(c: &Cells<'_>, recovery: Recovery) -> String {
     let saved = |load| {
         let saved = |network| saved_on_top(c, recovery, load, network);
@@ -43,33 +42,26 @@ fn saved_on_top_in_bursts(c: &Cells<'_>, recovery: Recovery) -> String {
 
 pub fn on_top_of_tlpr(c: &Cells<'_>) -> Claim {
     let alone = |load| {
-        let saved = |recovery, copied| {
-            let cell = c.get(load, Network::Random, recovery, copied);
-            cell.saved_by_copies_ms
-        };
+        let saved = |recovery, copied| c.get(load, Network::Random, recovery, copied).saved_by_copies_ms;
         format!(
             "{} alone, {} with TLPR and copies of tails",
             saved(Recovery::Nothing, Copied::Paper),
-            saved(Recovery::Tlpr, Copied::Tails)
+            saved(Tlpr, Copied::Tails)
         )
     };
-    claim("slp-on-tlpr").result(saved_on_top_in_random(c, Recovery::Tlpr)).note(format!(
-        "SLP saves as much with TLPR as alone, because the two repair different losses. Under random losses {} (ms); {}",
-        by_load(alone),
-        saved_on_top_in_bursts(c, Recovery::Tlpr),
-    ))
+    claim("slp-on-tlpr")
+        .result(saved_on_top_in_random(c, Tlpr))
+        .fill(&[&by_load(alone), &saved_on_top_in_bursts(c, Tlpr)])
 }
 
 pub fn on_top_of_linux_6(c: &Cells<'_>) -> Claim {
-    claim("slp-on-linux-6")
-        .result(saved_on_top_in_random(c, Recovery::Linux6))
-        .note(saved_on_top_in_bursts(c, Recovery::Linux6))
+    claim("slp-on-linux-6").result(saved_on_top_in_random(c, Linux6)).note(saved_on_top_in_bursts(c, Linux6))
 }
 
 pub fn handshake(c: &Cells<'_>) -> Claim {
     let saved = |load, copied| {
         let cell = c.get(load, Network::Random, Recovery::Nothing, copied);
-        (cell.saved_ms, cell.saved_per_kb().unwrap_or(f64::NAN))
+        (cell.saved_ms, cell.saved_per_kb().unwrap_or(NAN))
     };
     let both = |load| [Copied::Handshake, Copied::Paper].map(|copied| saved(load, copied));
     let text = |load| {
@@ -112,7 +104,7 @@ fn per_byte(cell: &CombinedCell) -> f64 {
 
 pub fn tlpr_saves_more_per_byte(c: &Cells<'_>) -> Claim {
     let pair = |load, network| {
-        (c.get(load, network, Recovery::Tlpr, Copied::Nothing), c.get(load, network, Recovery::Nothing, Copied::Paper))
+        (c.get(load, network, Tlpr, Copied::Nothing), c.get(load, network, Recovery::Nothing, Copied::Paper))
     };
     let bytes = |load| {
         by_network(|network| {
@@ -120,16 +112,13 @@ pub fn tlpr_saves_more_per_byte(c: &Cells<'_>) -> Claim {
             format!("{} and {}", tlpr.added_bytes, slp.added_bytes)
         })
     };
-    let better = everywhere().map(|(load, network)| pair(load, network));
-    let better: Vec<bool> = better.map(|(tlpr, slp)| per_byte(tlpr) > per_byte(slp)).collect();
+    let better: Vec<bool> = everywhere()
+        .map(|(load, network)| pair(load, network))
+        .map(|(tlpr, slp)| per_byte(tlpr) > per_byte(slp))
+        .collect();
     let count = better.iter().filter(|better| **better).count();
 
-    claim("tlpr-cheaper").shows(format!("in {count} of {}", better.len())).holds(count == better.len()).note(format!(
-        "bytes added by TLPR and by the paper's q: {}. With 2 % of packets lost, one of fifty copies is needed. Some \
-         of the added bytes are responses: a duplicate SYN causes another SYN-ACK besides the SYN-ACK's copy, and \
-         every duplicate causes an ACK",
-        by_load(bytes),
-    ))
+    claim!("tlpr-cheaper", "in {count} of {}", better.len()).holds(count == better.len()).fill(&[&by_load(bytes)])
 }
 
 pub fn tails_withheld(c: &Cells<'_>) -> Claim {
@@ -138,8 +127,7 @@ pub fn tails_withheld(c: &Cells<'_>) -> Claim {
     let flows = tails.flows as f64;
     let withheld = tails.withheld as f64 / flows;
     let more = (tails.copies as f64 - paper.copies as f64) / flows;
-    claim("window-withholds-tails")
-        .shows(format!("{withheld:.3} copies withheld per flow, {more:.3} more sent"))
+    claim!("window-withholds-tails", "{withheld:.3} copies withheld per flow, {more:.3} more sent")
         .holds(withheld >= 0.9 && more < 0.1)
 }
 
@@ -153,23 +141,16 @@ pub fn tail_copies_save_least_per_byte(c: &Cells<'_>) -> Claim {
     let per_kb = |(saved, bytes): (f64, f64)| saved / bytes * 1e3;
     let handshake = step(Recovery::Nothing, Copied::Nothing, Copied::Handshake);
     let tail = step(Recovery::Nothing, Copied::Paper, Copied::Tails);
-    let on_tlpr = step(Recovery::Tlpr, Copied::Paper, Copied::Tails);
+    let on_tlpr = step(Tlpr, Copied::Paper, Copied::Tails);
     let text = |(saved, bytes)| format!("{saved:.1} ms for {bytes:.0} bytes");
-    let p99 = |copied| format!("{:.0} ms", get(Recovery::Tlpr, copied).p99_ms);
-    claim("tail-copies-dear")
-        .shows(format!(
-            "tails {:.1} ms per kB, with TLPR {:.1}; handshake {:.1}",
-            per_kb(tail),
-            per_kb(on_tlpr),
-            per_kb(handshake)
-        ))
-        .holds(per_kb(tail) < per_kb(handshake) / 5.0 && per_kb(on_tlpr) < per_kb(handshake) / 5.0)
-        .note(format!(
-            "copies of tails shorten the 99th percentile: from {} to {} with TLPR. Tails {}, with TLPR {}, handshake {}",
-            p99(Copied::Paper),
-            p99(Copied::Tails),
-            text(tail),
-            text(on_tlpr),
-            text(handshake),
-        ))
+    let p99 = |copied| format!("{:.0} ms", get(Tlpr, copied).p99_ms);
+    claim!(
+        "tail-copies-dear",
+        "tails {:.1} ms per kB, with TLPR {:.1}; handshake {:.1}",
+        per_kb(tail),
+        per_kb(on_tlpr),
+        per_kb(handshake)
+    )
+    .holds(per_kb(tail) < per_kb(handshake) / 5.0 && per_kb(on_tlpr) < per_kb(handshake) / 5.0)
+    .fill(&[&p99(Copied::Paper), &p99(Copied::Tails), &text(tail), &text(on_tlpr), &text(handshake)])
 }

@@ -1,15 +1,13 @@
 //! The effect of the gap and of the packets between original and copy.
 
 use super::Cells;
-use crate::claims::{Claim, claim};
+use crate::prelude::*;
 use crate::slp::combined::grid::{Copied, GAP, Load, Network, Recovery, Setup};
-use recoup_support::stats::Estimate;
 
 pub fn gap(c: &Cells<'_>) -> Claim {
     let saved = |network, gap| {
         let tails = Copied::Tails;
-        let cell = c.at(Setup { load: Load::Short, network, recovery: Recovery::Nothing, copied: tails, gap });
-        cell.saved_ms
+        c.at(Setup { load: Load::Short, network, recovery: Recovery::Nothing, copied: tails, gap }).saved_ms
     };
     let times = ["0", GAP, "0.5", "1"].map(|gap| {
         let Estimate { mean, .. } = saved(Network::Random, gap);
@@ -20,16 +18,12 @@ pub fn gap(c: &Cells<'_>) -> Claim {
         let [none, whole] = ["0", "1"].map(|gap| saved(network, gap));
         format!("{}: {none} ms without gap, {whole} ms with one SRTT", network.name())
     });
-    claim("gap-costs")
-        .shows(times.join(", "))
-        .holds(whole < none)
-        .note(format!("in bursts that count packets, only the packets within the gap help: {}", in_bursts.join("; "),))
+    claim("gap-costs").shows(times.join(", ")).holds(whole < none).fill(&[&in_bursts.join("; ")])
 }
 
 pub fn between(c: &Cells<'_>) -> Claim {
     let share = |network, copied| {
-        let cell = c.get(Load::Short, network, Recovery::Nothing, copied);
-        cell.both_lost().map_or(f64::NAN, |(share, _)| 100.0 * share)
+        c.get(Load::Short, network, Recovery::Nothing, copied).both_lost().map_or(NAN, |(share, _)| 100.0 * share)
     };
     let in_bursts = [Network::Bursts3, Network::Bursts8];
     let shares = in_bursts.map(|network| {

@@ -1,12 +1,11 @@
 //! Claims on the networks' losses of packets and of copies.
 
 use super::{Cells, by_load, by_network, likely};
-use crate::claims::{Claim, claim};
 use crate::experiment;
+use crate::prelude::*;
 use crate::slp::combined::grid::{Copied, LOSS, Load, Network, Recovery, mean_losses};
-use recoup_lab::settings::SettingsError;
 
-pub fn same_mean(c: &Cells<'_>, run: &experiment::Setup) -> Result<Claim, SettingsError> {
+pub fn same_mean(c: &Cells<'_>, run: &experiment::Setup) -> Result<Claim> {
     let cell = |network| c.get(Load::Fetch, network, Recovery::Nothing, Copied::Nothing);
     let mut computed = true;
     for network in Network::ALL {
@@ -20,11 +19,7 @@ pub fn same_mean(c: &Cells<'_>, run: &experiment::Setup) -> Result<Claim, Settin
     Ok(claim("same-mean")
         .shows(by_network(|network| percent(cell(network).firsts_lost, cell(network).firsts)))
         .holds(computed && measured)
-        .note(format!(
-            "share of all packets lost in the flows of 34 kB: {}. A flow in a long burst keeps sending into it, or \
-             gives up and sends no more",
-            by_network(|network| percent(cell(network).lost, cell(network).packets)),
-        )))
+        .fill(&[&by_network(|network| percent(cell(network).lost, cell(network).packets))]))
 }
 
 pub fn both_lost(c: &Cells<'_>) -> Claim {
@@ -47,22 +42,15 @@ pub fn both_lost(c: &Cells<'_>) -> Claim {
         2 * cell.pairs.both_lost > cell.pairs.originals_lost
     };
 
-    claim("both-lost")
-        .shows(format!("{agree} of {} rows agree", shares.len()))
+    claim!("both-lost", "{agree} of {} rows agree", shares.len())
         .holds(agree == shares.len() && !most(Network::Random) && most(Network::Bursts3) && most(Network::Bursts8))
-        .note(format!(
-            "the paper's q, 34 kB, with the predicted share in brackets: {}. In bursts SLP sends every copy, but few \
-             copies of lost originals arrive. With a channel that steps per packet no gap helps. If bursts last a \
-             time, a gap helps if it is longer than the burst; SLP's gap is SRTT/8 or 5 ms",
-            by_network(shares_of),
-        ))
+        .fill(&[&by_network(shares_of)])
 }
 
 pub fn bursts(c: &Cells<'_>) -> Claim {
     let share = |load, network| {
         let nothing = c.get(load, network, Recovery::Nothing, Copied::Nothing);
-        let slp = c.get(load, network, Recovery::Nothing, Copied::Paper);
-        slp.saved_ms.mean / nothing.fct_ms.mean
+        c.get(load, network, Recovery::Nothing, Copied::Paper).saved_ms.mean / nothing.fct_ms.mean
     };
     let holds = Load::ALL.iter().all(|load| {
         let [random, long] = [Network::Random, Network::Bursts8].map(|n| share(*load, n));
@@ -74,15 +62,14 @@ pub fn bursts(c: &Cells<'_>) -> Claim {
         format!("{long} (random {random})")
     };
     let slp = |load, network| c.get(load, network, Recovery::Nothing, Copied::Paper);
-    claim("bursts-take-the-gain").shows(by_load(text)).holds(holds).note(format!(
-        "in bursts of 3: {}. In milliseconds copies save {}, because timeouts cost more in bursts. Bursts do not end \
-         while nothing is sent, so they outlast timeouts, which double. Flows that take over 10 s or never complete, \
-         without and with copies: {}",
-        by_load(|load| percent(load, Network::Bursts3)),
-        by_load(|load| by_network(|network| slp(load, network).saved_ms.to_string())),
-        by_load(|load| by_network(|network| {
-            let nothing = c.get(load, network, Recovery::Nothing, Copied::Nothing);
-            format!("{} and {}", nothing.late, slp(load, network).late)
-        }))
-    ))
+    claim("bursts-take-the-gain").shows(by_load(text)).holds(holds).fill(&[
+        &by_load(|load| percent(load, Network::Bursts3)),
+        &by_load(|load| by_network(|network| slp(load, network).saved_ms.to_string())),
+        &by_load(|load| {
+            by_network(|network| {
+                let nothing = c.get(load, network, Recovery::Nothing, Copied::Nothing);
+                format!("{} and {}", nothing.late, slp(load, network).late)
+            })
+        }),
+    ])
 }

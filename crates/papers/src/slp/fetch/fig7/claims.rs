@@ -4,8 +4,7 @@
 //! it: the whole interval of the probability lies above one half.
 
 use super::{Copied, FETCHES, FetchCell, Over};
-use crate::claims::{Claim, Compare, claim};
-use recoup_support::stats::{Estimate, Share};
+use crate::prelude::*;
 
 /// Checks the claims.
 pub fn all(cells: &[FetchCell]) -> Vec<Claim> {
@@ -23,8 +22,7 @@ pub fn all(cells: &[FetchCell]) -> Vec<Claim> {
 }
 
 fn over(cell: &FetchCell, limit_ms: u64) -> &Over {
-    let over = cell.over.iter().find(|over| over.limit_ms == limit_ms);
-    over.expect("a limit of the figure")
+    cell.over.iter().find(|over| over.limit_ms == limit_ms).expect("a limit of the figure")
 }
 
 fn percent(share: f64) -> String {
@@ -38,56 +36,43 @@ fn most_within(without: &FetchCell) -> Claim {
 
 fn over_one_second(without: &FetchCell) -> Claim {
     let over = over(without, 1000);
-    claim("several-over-1s")
-        .shows(format!("{} of runs", over.runs_with_two))
+    claim!("several-over-1s", "{} of runs", over.runs_with_two)
         .holds(over.runs_with_two.is_more_often_than_not())
-        .note(format!(
-            "a SYN lost once costs the initial RTO of 1 s. One of fifty SYNs is lost on average; at least one is in \
-             {} of runs (1 − 0.98^{FETCHES} is {}). Several are no surprise in one run, but not what a run is \
-             expected to show",
-            over.runs,
-            percent(over.by_lost_syns),
-        ))
+        .fill(&[&over.runs, &FETCHES, &percent(over.by_lost_syns)])
 }
 
 fn over_two_seconds([without, with]: [&FetchCell; 2], [longer, longer_with]: [&FetchCell; 2]) -> Claim {
     let (ours, theirs) = (over(without, 2000), over(longer, 2000));
     let alike = |cell: &FetchCell| cell.as_in_the_paper.unwrap_or(Share::of(0, 0));
-    claim("some-over-2s").shows(format!("{} of runs", ours.runs)).holds(ours.runs.is_more_often_than_not()).note(
-        format!(
-            "with an initial RTO of 1 s, a SYN must be lost twice in a row, and 1 − 0.9996^{FETCHES} is {}. The claim \
-             needs an initial RTO of 2 s or more: with 3 s ({}), {} of runs have such a fetch. {} of pairs of runs \
-             show all three findings of the paper ({}); with 3 s, {}",
-            percent(ours.by_lost_syns),
-            longer.profile,
-            theirs.runs,
-            alike(with),
-            with.profile,
-            alike(longer_with),
-        ),
-    )
+    claim!("some-over-2s", "{} of runs", ours.runs).holds(ours.runs.is_more_often_than_not()).fill(&[
+        &FETCHES,
+        &percent(ours.by_lost_syns),
+        &longer.profile,
+        &theirs.runs,
+        &alike(with),
+        &with.profile,
+        &alike(longer_with),
+    ])
 }
 
 fn none_with_slp(with: &FetchCell) -> Claim {
     let over = over(with, 500);
     let none = Share::of(over.runs.trials - over.runs.hits, over.runs.trials);
 
-    claim("none-over-half-a-second").shows(format!("{none} of runs")).holds(none.is_more_often_than_not()).note(
-        format!(
-            "a fetch takes longer if its SYN and the copy are both lost, once in 2,500 fetches: 0.9996^{FETCHES} is {}",
-            percent(1.0 - over.by_lost_syns),
-        ),
-    )
+    claim!("none-over-half-a-second", "{none} of runs")
+        .holds(none.is_more_often_than_not())
+        .fill(&[&FETCHES, &percent(1.0 - over.by_lost_syns)])
 }
 
 fn long_tail([without, with]: [&FetchCell; 2]) -> Claim {
     let shares = [without, with].map(|cell| over(cell, 500).fetches);
     let [before, after] = shares.map(|share| Estimate { mean: share.share, half: (share.high - share.low) / 2.0 });
-    let fewer = before.minus(after);
-    claim("long-tail-reduced")
-        .shows(format!("{} instead of {}", shares[1], shares[0]))
-        .needs(fewer.above(0.0))
-        .interval(format!("{:.2} ± {:.2} points fewer", 100.0 * fewer.mean, 100.0 * fewer.half))
+    let fewer = before - after;
+    claim!("long-tail-reduced", "{} instead of {}", shares[1], shares[0]).needs(fewer.above(0.0)).interval(format!(
+        "{:.2} ± {:.2} points fewer",
+        100.0 * fewer.mean,
+        100.0 * fewer.half
+    ))
 }
 
 /// An overhead below this is low, in percent.
@@ -98,18 +83,14 @@ fn bytes_added([without, with]: [&FetchCell; 2]) -> Claim {
     let bytes = added(with.spent.bytes, without.spent.bytes);
     let packets = added(with.spent.packets, without.spent.packets);
     let copies = |kind: Copied| with.spent.copies.get(kind.name()).copied().unwrap_or(0.0);
-    claim("overhead-in-bytes").shows(format!("{bytes:.2} %")).holds(bytes < LOW).note(format!(
-        "{:.0} bytes, because the added packets are short: {packets:.1} % more packets, {:.2} in addition to the \
-         {:.2} of a fetch without SLP. They are copies of the SYN, the SYN-ACK (our extension) and the request \
-         ({:.2}, {:.2} and {:.2} per fetch), and the responses to them. SLP does not copy the end of the file ({:.2} \
-         per fetch), because a delivery rate of ten segments per round trip is below its threshold. What \"overhead\" \
-         means in the abstract is not said; §III-B speaks of CPU and memory (`overhead`)",
-        with.spent.bytes - without.spent.bytes,
-        with.spent.packets - without.spent.packets,
-        without.spent.packets,
-        copies(Copied::Syn),
-        copies(Copied::SynAck),
-        copies(Copied::Request),
-        copies(Copied::File),
-    ))
+    claim!("overhead-in-bytes", "{bytes:.2} %").holds(bytes < LOW).fill(&[
+        &(with.spent.bytes - without.spent.bytes),
+        &packets,
+        &(with.spent.packets - without.spent.packets),
+        &without.spent.packets,
+        &copies(Copied::Syn),
+        &copies(Copied::SynAck),
+        &copies(Copied::Request),
+        &copies(Copied::File),
+    ])
 }

@@ -1,6 +1,6 @@
 //! The figure's tables and columns.
 
-use super::{Copied, FETCHES, FetchCell, Figure, ID, Over, Sheet, Spent, Step};
+use super::{Copied, FETCHES, FetchCell, ID, Over, Spent, Step};
 use crate::prelude::*;
 
 /// A part of a cell, with the cell's profile.
@@ -57,14 +57,13 @@ const COSTS: [&str; 9] = [
 
 /// A row per profile.
 fn columns() -> Columns<FetchCell> {
-    columns_of_figure::<FetchCell>(ID)
-        .column("profile", "", "profile of both hosts", |c| c.profile)
-        .column("seed", "", "seed of the run shown; the seeds of the other runs follow it", |c| c.seed)
-        .column("runs", "", "runs of fifty fetches", |c| c.runs)
-        .group("as_in_the_paper", shares("pairs of runs that show the paper's findings"), |c| {
-            c.as_in_the_paper.as_ref()
-        })
-        .all_of(spent_columns(), |c| Some(&c.spent))
+    columns!(columns_of_figure::<FetchCell>(ID), c;
+        profile, "", "profile of both hosts";
+        seed, "", "seed of the run shown; the seeds of the other runs follow it";
+        runs, "", "runs of fifty fetches";
+    )
+    .group("as_in_the_paper", shares("pairs of runs that show the paper's findings"), |c| c.as_in_the_paper.as_ref())
+    .all_of(spent_columns(), |c| Some(&c.spent))
 }
 
 fn spent_columns() -> Columns<Spent> {
@@ -93,11 +92,12 @@ fn spent_columns() -> Columns<Spent> {
 
 /// A row per fetch of the runs shown.
 fn fetch_columns() -> Columns<Fetch> {
-    columns_of_figure::<Fetch>(ID)
-        .column("profile", "", "profile of both hosts", |f| f.profile)
-        .column("seed", "", "seed of the run", |f| f.seed)
-        .column("flow", "", "number of the fetch in its run", |f| f.flow)
-        .column("fct_ms", "ms", "completion time; unknown if the fetch did not complete", |f| f.fct_ms)
+    columns!(columns_of_figure::<Fetch>(ID), f;
+        profile, "", "profile of both hosts";
+        seed, "", "seed of the run";
+        flow, "", "number of the fetch in its run";
+        fct_ms, "ms", "completion time; unknown if the fetch did not complete";
+    )
 }
 
 /// A row per profile and completion time.
@@ -123,12 +123,13 @@ fn over_columns() -> Columns<Part<Over>> {
 
 /// The columns of a share. `what` says what is counted.
 fn shares(what: &str) -> Columns<Share> {
-    Columns::<Share>::new()
-        .column("hits", "", format!("number of {what}"), |s| s.hits)
-        .column("trials", "", "number of all", |s| s.trials)
-        .column("share", "", format!("share of {what}"), |s| s.share)
-        .column("low", "", "lower end of the interval of 95 % confidence", |s| s.low)
-        .column("high", "", "upper end of the interval of 95 % confidence", |s| s.high)
+    columns!(Columns::<Share>::new(), s;
+        hits, "", format!("number of {what}");
+        trials, "", "number of all";
+        share, "", format!("share of {what}");
+        low, "", "lower end of the interval of 95 % confidence";
+        high, "", "upper end of the interval of 95 % confidence";
+    )
 }
 
 /// The distribution functions of the paper's Linux: a row per completion time of the run shown.

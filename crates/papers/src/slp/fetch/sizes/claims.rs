@@ -1,8 +1,7 @@
 //! The claims of §III-B on files of other lengths.
 
 use super::SizeCell;
-use crate::claims::{Claim, claim};
-use crate::joined;
+use crate::prelude::*;
 
 /// The smallest visible gain of the mean completion time, in percent.
 const VISIBLE: f64 = 5.0;
@@ -20,7 +19,7 @@ impl<'a> Files<'a> {
     /// Files selected by the ratio of their fastest fetch to the shortest file's fastest fetch.
     fn taking(&self, times: impl Fn(f64) -> bool) -> Vec<&'a SizeCell> {
         let fastest = |cell: &SizeCell| cell.without.fct(|s| s.min);
-        let shortest = self.0.first().map_or(f64::NAN, fastest);
+        let shortest = self.0.first().map_or(NAN, fastest);
         self.0.iter().filter(|c| times(fastest(c) / shortest)).collect()
     }
 
@@ -35,8 +34,10 @@ impl<'a> Files<'a> {
 
 /// The smallest and the largest number of the cells in percent, and the files' lengths.
 fn range(cells: &[&SizeCell], number: impl Fn(&SizeCell) -> f64) -> String {
-    let numbers = cells.iter().map(|cell| number(cell));
-    let (least, most) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
+    let (least, most) = cells
+        .iter()
+        .map(|cell| number(cell))
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
     let length = |cell: Option<&&SizeCell>| cell.map_or(String::new(), |c| c.kilobytes().to_string());
     let (from, to) = (length(cells.first()), length(cells.last()));
     format!("{least:.1} to {most:.1} % (files of {from} to {to} kB)")
@@ -45,8 +46,7 @@ fn range(cells: &[&SizeCell], number: impl Fn(&SizeCell) -> f64) -> String {
 fn tail(files: &Files<'_>) -> Claim {
     let short = files.short();
     let saved = |cell: &SizeCell| cell.saved(|s| s.p99);
-    claim("short-tails")
-        .shows(format!("shorter by {}", range(&short, saved)))
+    claim!("short-tails", "shorter by {}", range(&short, saved))
         .holds(!short.is_empty() && short.iter().all(|cell| saved(cell) >= 50.0))
 }
 
@@ -55,8 +55,7 @@ fn syn_timeouts(cells: &[SizeCell]) -> Claim {
     let more = |cell: &&SizeCell| cell.with.syn_timeouts > cell.without.syn_timeouts;
     let more = cells.iter().filter(more).count();
     let [with, without] = [all(|cell| cell.with.syn_timeouts), all(|cell| cell.without.syn_timeouts)];
-    claim("syn-timeouts")
-        .shows(format!("{with} with, {without} without, in {} fetches each", all(|cell| cell.fetches),))
+    claim!("syn-timeouts", "{with} with, {without} without, in {} fetches each", all(|cell| cell.fetches))
         .holds(with < without && more == 0)
 }
 
@@ -73,23 +72,12 @@ fn long_files(files: &Files<'_>) -> Claim {
     let (least, most) = (all.clone().fold(f64::INFINITY, f64::min), all.fold(0.0, f64::max));
     // SLP saves one second with probability 2 %; other losses are rarer or cheaper.
     let error = |files: &[&SizeCell]| {
-        let fetches = files.first().map_or(f64::NAN, |cell| cell.fetches as f64);
+        let fetches = files.first().map_or(NAN, |cell| cell.fetches as f64);
         1000.0 * (0.02 * 0.98 / fetches).sqrt()
     };
-    claim("long-files")
-        .shows(format!("long files {}; short files {}", range(&long, saved), range(&short, saved)))
+    claim!("long-files", "long files {}; short files {}", range(&long, saved), range(&short, saved))
         .holds(!long.is_empty() && long.iter().all(invisible))
-        .note(format!(
-            "the time saved does not grow with the file: {:.2} ms per fetch of short files, {:.2} ms of long files \
-             (whose fetches all lose the same SYNs), and {least:.2} to {most:.2} ms of any file. 24.8 ms are \
-             expected: 2 % of SYNs are lost and cost a second each, and 2 % of requests are lost and cost an RTO of \
-             240 ms each. The standard error is {:.1} ms for the number of fetches of a short file, {:.1} ms for that \
-             of a long file",
-            mean(&short),
-            mean(&long),
-            error(&short),
-            error(&long),
-        ))
+        .fill(&[&mean(&short), &mean(&long), &least, &most, &error(&short), &error(&long)])
 }
 
 /// The least growth of the completion time of a file twice as long that its size dominates.
@@ -98,13 +86,10 @@ const NEARLY_TWICE: f64 = 1.7;
 fn dominated(files: &Files<'_>) -> Claim {
     let long = files.long();
     let median = |cell: &SizeCell| cell.without.fct(|s| s.p50);
-    let growth = long.windows(2).map(|pair| median(pair[1]) / median(pair[0]));
-    let growth: Vec<f64> = growth.collect();
+    let growth: Vec<f64> = long.windows(2).map(|pair| median(pair[1]) / median(pair[0])).collect();
     let short = files.short();
-    let of_short = short.windows(2).map(|pair| median(pair[1]) / median(pair[0]));
-    let most = of_short.fold(1.0, f64::max);
+    let most = short.windows(2).map(|pair| median(pair[1]) / median(pair[0])).fold(1.0, f64::max);
     let shown = growth.iter().map(|times| format!("{times:.2}"));
-    claim("long-dominated-by-size")
-        .shows(format!("{} times; short files at most {most:.2} times", joined(shown, " and ")))
+    claim!("long-dominated-by-size", "{} times; short files at most {most:.2} times", shown.joined(" and "))
         .holds(growth.len() > 1 && growth.iter().all(|times| *times >= NEARLY_TWICE))
 }

@@ -1,6 +1,6 @@
 //! The figure's table and columns.
 
-use super::{Fetches, Figure, ID, Quantity, Sheet, SizeCell};
+use super::{Fetches, ID, Quantity, SizeCell};
 use crate::prelude::*;
 
 /// Fetches of a file by one profile.
@@ -22,22 +22,24 @@ fn rows(cell: &SizeCell) -> [Row; 2] {
 
 /// A row per file: what SLP saves and adds.
 fn columns() -> Columns<SizeCell> {
-    columns_of_figure::<SizeCell>(ID)
-        .column("size", "bytes", "length of the file", |c| c.size)
-        .column("fetches", "", "fetches by each profile", |c| c.fetches)
-        .column("saved_ms", "ms", "mean completion time saved by SLP", |c| c.saved_ms())
-        .column("saved_percent", "%", "mean completion time saved by SLP", |c| c.saved(|s| s.mean))
-        .column("saved_p99_percent", "%", "99th percentile of the completion time saved by SLP", |c| c.saved(|s| s.p99))
-        .column("added_percent", "%", "IP bytes added by SLP", |c| c.added())
+    columns!(columns_of_figure::<SizeCell>(ID), c;
+        size, "bytes", "length of the file";
+        fetches, "", "fetches by each profile";
+        saved_ms, "ms", "mean completion time saved by SLP" => c.saved_ms();
+        saved_percent, "%", "mean completion time saved by SLP" => c.saved(|s| s.mean);
+        saved_p99_percent, "%", "99th percentile of the completion time saved by SLP" => c.saved(|s| s.p99);
+        added_percent, "%", "IP bytes added by SLP" => c.added();
+    )
 }
 
 /// A row per file and profile.
 fn fetches_columns() -> Columns<Row> {
-    let mut columns = columns_of_figure::<Row>(ID)
-        .column("size", "bytes", "length of the file", |r| r.size)
-        .column("profile", "", "profile of both hosts", |r| r.fetches.profile)
-        .column("fetches", "", "fetches", |r| r.count)
-        .column("completed", "", "fetches that completed", |r| r.fetches.completed);
+    let mut columns = columns!(columns_of_figure::<Row>(ID), r;
+        size, "bytes", "length of the file";
+        profile, "", "profile of both hosts" => r.fetches.profile;
+        fetches, "", "fetches" => r.count;
+        completed, "", "fetches that completed" => r.fetches.completed;
+    );
     let quantities: [(&str, Quantity); 4] =
         [("mean", |s| s.mean), ("p50", |s| s.p50), ("p99", |s| s.p99), ("max", |s| s.max)];
     for (name, quantity) in quantities {

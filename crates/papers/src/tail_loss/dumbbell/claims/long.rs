@@ -3,6 +3,7 @@
 use super::*;
 use crate::tail_loss::cell::MECHANISMS;
 use crate::tail_loss::dumbbell::Flow;
+use Mechanism::{Baseline, Rtor, Tlp, Tlpr};
 
 pub fn claims(cells: &Cells<'_>) -> Vec<Claim> {
     vec![
@@ -16,42 +17,41 @@ pub fn claims(cells: &Cells<'_>) -> Vec<Claim> {
 /// The largest relative gain of a mechanism in a panel, of mean FCTs: those of long flows have two peaks, between which a
 /// median jumps.
 fn largest_gain(cells: &Cells<'_>, panel: char) -> Estimate {
-    let baseline = cells.get(panel, Mechanism::Baseline).mean();
-    let others = MECHANISMS.iter().skip(1);
-    let gains = others.map(|m| gain(cells.get(panel, *m).mean(), baseline));
+    let baseline = cells.get(panel, Baseline).mean();
+    let gains = MECHANISMS.iter().skip(1).map(|m| gain(cells.get(panel, *m).mean(), baseline));
     let larger = |one: Estimate, other: Estimate| if other.mean > one.mean { other } else { one };
     gains.reduce(larger).expect("three mechanisms")
 }
 
 fn long_flows_differ_little(cells: &Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
-    for (short, long) in [('a', 'c'), ('d', 'f')] {
-        let [small, large] = [long, short].map(|panel| largest_gain(cells, panel));
-        let half = Estimate { mean: large.mean / 2.0, half: large.half / 2.0 };
-        parts.push(half.above(small));
-        let percent = |gain: Estimate| 100.0 * gain.mean;
-        shown.push(format!("{long} {:.0} %, {short} {:.0} %", percent(small), percent(large)));
-    }
-    claim("long-flows-differ-little").shows(shown.join("; ")).needs_all(parts)
+    claim("long-flows-differ-little").each(
+        "; ",
+        [('a', 'c'), ('d', 'f')].map(|(short, long)| {
+            let [small, large] = [long, short].map(|panel| largest_gain(cells, panel));
+            let half = large / 2.0;
+
+            let percent = |gain: Estimate| 100.0 * gain.mean;
+            (format!("{long} {:.0} %, {short} {:.0} %", percent(small), percent(large)), half.above(small))
+        }),
+    )
 }
 
 fn restart_is_best_in_long_flows(cells: &Cells<'_>) -> Claim {
     let median = |mechanism| cells.get('f', mechanism).median();
-    let others = [Mechanism::Baseline, Mechanism::Tlp, Mechanism::Tlpr];
-    let saved = others.map(|other| (other.name(), median(other).minus(median(Mechanism::Rtor))));
+    let saved = [Baseline, Tlp, Tlpr].map(|other| (other.name(), median(other) - median(Rtor)));
     claim("rtor-is-best-in-long-flows").shows(list(saved)).needs_all(saved.map(|(_, saved)| saved.above(0.0)))
 }
 
 fn acks_recover_most(cells: &Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
-    for panel in ['c', 'f'] {
-        let flows = &cells.get(panel, Mechanism::Baseline).flows;
-        let sum = |of: fn(&Flow) -> u64| flows.iter().map(of).sum();
-        let share = Share::of(sum(|flow| flow.by_acks), sum(|flow| flow.retransmissions));
-        parts.push(share.above(0.5));
-        shown.push(format!("{panel}: {share}"));
-    }
-    claim("acks-recover-most-of-long-flows").shows(shown.join(", ")).needs_all(parts)
+    claim("acks-recover-most-of-long-flows").each(
+        ", ",
+        ['c', 'f'].map(|panel| {
+            let flows = &cells.get(panel, Baseline).flows;
+            let sum = |of: fn(&Flow) -> u64| flows.iter().map(of).sum();
+            let share = Share::of(sum(|flow| flow.by_acks), sum(|flow| flow.retransmissions));
+            (format!("{panel}: {share}"), share.above(0.5))
+        }),
+    )
 }
 
 fn restart_is_best_after_earlier_losses(cells: &Cells<'_>) -> Claim {
@@ -59,9 +59,8 @@ fn restart_is_best_after_earlier_losses(cells: &Cells<'_>) -> Claim {
         let fcts = cells.get('f', mechanism).fcts_after_earlier_losses();
         (fcts.len(), Estimate::of_median(&fcts))
     };
-    let (flows, rtor) = of(Mechanism::Rtor);
-    let saved = [Mechanism::Tlp, Mechanism::Tlpr].map(|m| (m.name(), of(m).1.minus(rtor)));
-    claim("rtor-is-best-after-earlier-losses")
-        .shows(format!("{} ({flows} flows of RTOR)", list(saved)))
+    let (flows, rtor) = of(Rtor);
+    let saved = [Tlp, Tlpr].map(|m| (m.name(), of(m).1 - rtor));
+    claim!("rtor-is-best-after-earlier-losses", "{} ({flows} flows of RTOR)", list(saved))
         .needs_all(saved.map(|(_, saved)| saved.above(0.0)))
 }

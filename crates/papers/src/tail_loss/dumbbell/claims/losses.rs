@@ -1,8 +1,8 @@
 //! What the bottleneck loses, and what it loses of flows.
 
 use super::*;
+use crate::prelude::*;
 use crate::tail_loss::dumbbell::LOSS;
-use std::time::Duration;
 
 pub fn claims(cells: &Cells<'_>) -> Vec<Claim> {
     vec![
@@ -20,10 +20,7 @@ fn congestion(cells: &Cells<'_>) -> Claim {
     let link = &cells.get('a', Mechanism::Baseline).bottleneck.record;
     let loss = link.dropped_by_queue as f64 / link.packets.max(1) as f64;
     let longest = link.queueing.longest();
-    let ms = |share| {
-        let delay = link.queueing.quantile(share).unwrap_or_default();
-        delay.as_secs_f64() * 1e3
-    };
+    let ms = |share| link.queueing.quantile(share).unwrap_or_default().as_secs_f64() * 1e3;
     let in_range = (loss - LOSS.0).abs() <= LOSS.1 && longest <= Duration::from_millis(35);
     let ours = format!(
         "{:.2} % lost; queueing delay: half below {:.1} ms, 99 % below {:.1} ms, at most {:.1} ms",
@@ -41,8 +38,7 @@ fn tails_of_short_flows(cells: &Cells<'_>) -> Claim {
         Share::of(all.at_tail, all.episodes)
     };
     let [four, ten] = [of(4), of(10)];
-    claim("short-flows-lose-tails")
-        .shows(format!("4 segments: {four}, 10 segments: {ten}"))
+    claim!("short-flows-lose-tails", "4 segments: {four}, 10 segments: {ten}")
         .needs_all([four, ten].map(|share| share.above(0.95)))
 }
 
@@ -53,10 +49,7 @@ fn tails_of_long_flows(cells: &Cells<'_>) -> Claim {
 }
 
 fn less_bursty(cells: &Cells<'_>, short: char, long: char) -> (String, ClaimVerdict) {
-    let [short, long] = [short, long].map(|panel| {
-        let cell = cells.get(panel, Mechanism::Baseline);
-        cell.with_several_at_tail()
-    });
+    let [short, long] = [short, long].map(|panel| cells.get(panel, Mechanism::Baseline).with_several_at_tail());
     let ours = format!("4 segments: {short}, 100 segments: {long}");
     (ours, short.above(long))
 }
@@ -65,8 +58,7 @@ fn less_bursty(cells: &Cells<'_>, short: char, long: char) -> (String, ClaimVerd
 fn same_background(cells: &Cells<'_>) -> Claim {
     let (mut same, mut worlds) = (0, 0);
     for world in 0..cells.0.iter().map(|cell| cell.worlds).max().unwrap_or(0) {
-        let counts = cells.0.iter().filter_map(|cell| cell.background.get(world));
-        let mut counts = counts.copied();
+        let mut counts = cells.0.iter().filter_map(|cell| cell.background.get(world)).copied();
         let first = counts.next();
         worlds += 1;
         same += usize::from(first.is_some_and(|first| first > 0 && counts.all(|one| one == first)));
@@ -76,23 +68,21 @@ fn same_background(cells: &Cells<'_>) -> Claim {
 
 /// The relative gain of TLPR in the mean FCT, over all flows and over those selected.
 fn losses_are_rare(cells: &Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
-    for panel in ['a', 'd'] {
-        let gain = |all: bool| {
-            let [baseline, tlpr] = [Mechanism::Baseline, Mechanism::Tlpr].map(|m| {
-                let cell = cells.get(panel, m);
-                match all {
-                    true => Estimate::of(cell.all_fcts().into_iter()),
-                    false => cell.mean(),
-                }
-            });
-            super::gain(tlpr, baseline)
-        };
-        let [all, selected] = [gain(true), gain(false)];
-        let fifth = Estimate { mean: selected.mean / 5.0, half: selected.half / 5.0 };
-        parts.push(fifth.above(all));
-        let percent = |gain: Estimate| format!("{:.1} ± {:.1} %", 100.0 * gain.mean, 100.0 * gain.half);
-        shown.push(format!("{panel}: {} of all, {} of those selected", percent(all), percent(selected)));
-    }
-    claim("losses-are-rare").shows(shown.join("; ")).needs_all(parts)
+    claim("losses-are-rare").each(
+        "; ",
+        ['a', 'd'].map(|panel| {
+            let gain = |all: bool| {
+                let [baseline, tlpr] = [Mechanism::Baseline, Mechanism::Tlpr].map(|m| {
+                    let cell = cells.get(panel, m);
+                    if all { Estimate::of(cell.all_fcts().into_iter()) } else { cell.mean() }
+                });
+                super::gain(tlpr, baseline)
+            };
+            let [all, selected] = [gain(true), gain(false)];
+            let fifth = selected / 5.0;
+
+            let percent = |gain: Estimate| format!("{:.1} ± {:.1} %", 100.0 * gain.mean, 100.0 * gain.half);
+            (format!("{panel}: {} of all, {} of those selected", percent(all), percent(selected)), fifth.above(all))
+        }),
+    )
 }

@@ -1,9 +1,10 @@
 //! The shapes of the distributions of flows of four segments: panels a, b, d and e.
 
 use super::*;
+use Mechanism::{Baseline, Rtor, Tlp, Tlpr};
 
 /// The mechanisms that probe.
-const PROBES: [Mechanism; 2] = [Mechanism::Tlp, Mechanism::Tlpr];
+const PROBES: [Mechanism; 2] = [Tlp, Tlpr];
 
 pub fn claims(cells: &Cells<'_>) -> Vec<Claim> {
     vec![
@@ -25,23 +26,23 @@ fn fast(fcts: &[f64]) -> Share {
 
 /// Whole distributions, whatever was lost.
 fn restart_saves_in_all_cases(cells: &Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
-    for panel in ['a', 'b', 'd', 'e'] {
-        let [baseline, rtor] = [Mechanism::Baseline, Mechanism::Rtor].map(|m| cells.get(panel, m).median());
-        let saved = baseline.minus(rtor);
-        let more = match panel {
-            'b' | 'e' => 200.0,
-            _ => 0.0,
-        };
-        let least = Cells::rtt(panel) + more;
-        shown.push(format!("{panel} {saved} ms of {least}"));
-        parts.push(saved.above(least));
-    }
-    claim("rtor-saves-in-all-cases").shows(shown.join("; ")).needs_all(parts)
+    claim("rtor-saves-in-all-cases").each(
+        "; ",
+        ['a', 'b', 'd', 'e'].map(|panel| {
+            let [baseline, rtor] = [Baseline, Rtor].map(|m| cells.get(panel, m).median());
+            let saved = baseline - rtor;
+            let more = match panel {
+                'b' | 'e' => 200.0,
+                _ => 0.0,
+            };
+            let least = Cells::rtt(panel) + more;
+            (format!("{panel} {saved} ms of {least}"), saved.above(least))
+        }),
+    )
 }
 
 fn probes_are_fast_to_seventy_percent(cells: &Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
+    let (mut shown, mut parts) = (vec![], vec![]);
     for mechanism in PROBES {
         let cell = cells.get('a', mechanism);
         let [all, last, more] = [cell.fcts(), cell.fcts_of(LAST), cell.fcts_of(MORE)].map(|fcts| fast(&fcts));
@@ -62,17 +63,17 @@ fn equation_1_alone_with_delayed_acks(cells: &Cells<'_>) -> Claim {
 /// How much longer the loss of the last segment alone takes than that of the last two or three, by the equations.
 fn equations_converge(cells: &Cells<'_>) -> Claim {
     let over = |panel| {
-        let [last, more] = [LAST, MORE].map(|tails| cells.median(panel, Mechanism::Tlp, tails));
+        let [last, more] = [LAST, MORE].map(|tails| cells.median(panel, Tlp, tails));
         ratio(last, more)
     };
     let [near, far] = ['a', 'd'].map(over);
     let closer =
         Estimate { mean: (near.mean - 1.0) - 2.0 * (far.mean - 1.0).abs(), half: near.half.hypot(2.0 * far.half) };
-    claim("equations-converge-at-large-rtt").shows(format!("a: {near}, d: {far} times")).needs(closer.above(0.0))
+    claim!("equations-converge-at-large-rtt", "a: {near}, d: {far} times").needs(closer.above(0.0))
 }
 
 fn last_lost_in_a_quarter(cells: &Cells<'_>) -> Claim {
-    let cell = cells.get('d', Mechanism::Tlp);
+    let cell = cells.get('d', Tlp);
     let last = cell.fcts_of(LAST).len() as u64;
     let share = Share::of(last, cell.fcts().len() as u64);
     claim("last-lost-in-a-quarter").shows(share.to_string()).needs(share.within(0.15..0.35))
@@ -81,16 +82,16 @@ fn last_lost_in_a_quarter(cells: &Cells<'_>) -> Claim {
 fn probe_below_restart_in_many_cases(cells: &Cells<'_>) -> Claim {
     let (mut lower, mut all) = (0, 0);
     for panel in ['a', 'b', 'd', 'e'] {
-        let [tlp, rtor] = [Mechanism::Tlp, Mechanism::Rtor].map(|m| deciles(&cells.get(panel, m).fcts()));
+        let [tlp, rtor] = [Tlp, Rtor].map(|m| deciles(&cells.get(panel, m).fcts()));
         all += tlp.len();
         lower += tlp.iter().zip(&rtor).filter(|(tlp, rtor)| tlp < rtor).count();
     }
-    claim("tlp-below-rtor-in-many-cases").shows(format!("{lower} of {all} deciles")).holds(2 * lower >= all)
+    claim!("tlp-below-rtor-in-many-cases", "{lower} of {all} deciles").holds(2 * lower >= all)
 }
 
 fn probes_gain_more_with_delayed_acks(cells: &Cells<'_>) -> Claim {
     let left = |panel, mechanism| {
-        let [ours, baseline] = [mechanism, Mechanism::Baseline].map(|m| cells.get(panel, m).median());
+        let [ours, baseline] = [mechanism, Baseline].map(|m| cells.get(panel, m).median());
         ratio(ours, baseline)
     };
     let parts = PROBES.map(|m| left('a', m).above(left('b', m)));

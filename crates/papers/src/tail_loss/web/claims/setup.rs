@@ -1,6 +1,7 @@
 //! What §3.3 says of its setup.
 
-use super::{Cells, Claim, Compare, Mechanism, Share, claim, in_percent, joined, of_all_downloads};
+use super::{Cells, Mechanism, in_percent, of_all_downloads};
+use crate::prelude::*;
 use crate::tail_loss::web::{WebCell, difference, sites};
 
 pub fn sites() -> Claim {
@@ -13,25 +14,25 @@ pub fn sites() -> Claim {
         .iter()
         .zip(sites::SITES)
         .all(|(page, (_, objects, mean))| page.objects.len() as u64 == objects && page.bytes() == objects * mean);
-    claim("web-sites").shows(joined(shown, ", ")).holds(as_stated)
+    claim("web-sites").shows(shown.joined(", ")).holds(as_stated)
 }
 
 pub fn loss_rate(cells: &[WebCell]) -> Claim {
     let downloads = || cells.iter().flat_map(|cell| &cell.downloads);
     let lost = downloads().map(|one| one.lost).sum();
     let share = Share::of(lost, downloads().map(|one| one.packets).sum());
-    claim("web-loss-rate").shows(format!("{:.2} %", 100.0 * share.share)).holds((0.014..=0.016).contains(&share.share))
+    claim!("web-loss-rate", "{:.2} %", 100.0 * share.share).holds((0.014..=0.016).contains(&share.share))
 }
 
 /// How much TLPR saves of the baseline's OCT, of all downloads and of those selected.
 pub fn selection_shows_more(cells: Cells<'_>) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
-    for group in cells.by_page(160) {
-        let [baseline, tlpr] = [Mechanism::Baseline, Mechanism::Tlpr].map(|one| group[one as usize]);
-        let all = in_percent(of_all_downloads(tlpr, baseline));
-        let selected = in_percent(difference(baseline, tlpr, cells.selection, f64::ln));
-        shown.push(format!("{} {all} % of all, {selected} % of those selected", baseline.site));
-        parts.push(selected.above(all));
-    }
-    claim("web-selection-shows-more").shows(shown.join("; ")).needs_all(parts)
+    claim("web-selection-shows-more").each(
+        "; ",
+        cells.by_page(160).map(|group| {
+            let [baseline, tlpr] = [Mechanism::Baseline, Mechanism::Tlpr].map(|one| group[one as usize]);
+            let all = in_percent(of_all_downloads(tlpr, baseline));
+            let selected = in_percent(difference(baseline, tlpr, cells.selection, f64::ln));
+            (format!("{} {all} % of all, {selected} % of those selected", baseline.site), selected.above(all))
+        }),
+    )
 }

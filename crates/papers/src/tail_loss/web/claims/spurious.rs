@@ -1,6 +1,7 @@
 //! Spurious retransmissions, and what they cost.
 
-use super::{Claim, Compare, MECHANISMS, Mechanism, Share, claim, joined, of_all_downloads};
+use super::{MECHANISMS, Mechanism, of_all_downloads};
+use crate::prelude::*;
 use crate::tail_loss::web::{WebCell, columns};
 
 /// The paper's spurious retransmissions among all segments (§3.3), in the order of the mechanisms.
@@ -15,10 +16,11 @@ fn shares(cells: &[WebCell]) -> [Share; MECHANISMS.len()] {
 }
 
 fn shown(cells: &[WebCell]) -> String {
-    let shares = MECHANISMS.iter().zip(shares(cells)).zip(PAPERS);
-    let shown = shares
-        .map(|((mechanism, ours), papers)| format!("{} {:.1e} (paper: {papers:.1e})", mechanism.name(), ours.share));
-    joined(shown, ", ")
+    let shown =
+        MECHANISMS.iter().zip(shares(cells)).zip(PAPERS).map(|((mechanism, ours), papers)| {
+            format!("{} {:.1e} (paper: {papers:.1e})", mechanism.name(), ours.share)
+        });
+    shown.joined(", ")
 }
 
 pub fn probes(cells: &[WebCell]) -> Claim {
@@ -43,7 +45,7 @@ pub fn shares_are_the_papers(cells: &[WebCell]) -> Claim {
 
 /// All downloads, with and without losses.
 pub fn costs_no_time(cells: &[WebCell]) -> Claim {
-    let (mut shown, mut parts) = (Vec::new(), Vec::new());
+    let (mut shown, mut parts) = (vec![], vec![]);
     for group in cells.chunks_exact(MECHANISMS.len()) {
         for mechanism in [Mechanism::Rtor, Mechanism::Tlp, Mechanism::Tlpr] {
             let longer = of_all_downloads(&group[0], &group[mechanism as usize]);
@@ -60,9 +62,10 @@ pub fn costs_no_time(cells: &[WebCell]) -> Claim {
             }
         }
     }
-    let ours = match shown.is_empty() {
-        true => "shorter with every mechanism, on every page, at both RTTs".into(),
-        false => format!("not clearly shorter: {}", shown.join("; ")),
+    let ours = if shown.is_empty() {
+        "shorter with every mechanism, on every page, at both RTTs".into()
+    } else {
+        format!("not clearly shorter: {}", shown.join("; "))
     };
     claim("web-spurious-costs-no-time").shows(ours).needs_all(parts)
 }
