@@ -2,7 +2,7 @@
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Display;
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use terminal_size::{Width, terminal_size_of};
 
@@ -72,10 +72,12 @@ pub fn bar(size: Option<u64>, template: &str) -> ProgressBar {
 fn print(text: &str) {
     let line = format!("recoup: {text}");
     let width = stderr().is_terminal().then(|| terminal_size_of(stderr()));
-    match width.flatten() {
-        Some((Width(width), _)) => eprintln!("{}", wrap(&line, width.into())),
-        None => eprintln!("{line}"),
-    }
+    let line = match width.flatten() {
+        Some((Width(width), _)) => wrap(&line, width.into()),
+        None => line,
+    };
+    // Where nobody can read it, there is nobody to tell.
+    let _ = writeln!(stderr(), "{line}");
 }
 
 /// Breaks a line at spaces so that no part is wider than `width` columns, if it can be. All parts but
