@@ -5,6 +5,13 @@
 //!                        ├──────────────────────────────────► JSON document
 //!                        └─► whatif: reruns ─► Advice (what would have helped)
 //! ```
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `read`, `facts`, `order` | sums over connections, and the connections that come first |
+//! | `report` | sentences: `causes` of lost time, `states` of senders and what held them up, `compared` with usual values |
+//! | `text`, `one`, `page`, `document` | the report as text, one connection as text, the HTML page, JSON |
+//! | `advice` | what would have helped, by reruns |
 
 mod advice;
 mod document;

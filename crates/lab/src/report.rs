@@ -1,6 +1,7 @@
 //! Compares the results of profiles.
 //!
-//! One list of columns ([`columns()`]) serves text tables, JSON and CSV.
+//! One list of columns ([`columns()`], with parts in `recovery`, `latency` and `intervals`) serves JSON, CSV and Arrow, and the text
+//! table has those of them that `tables` lists, a row each.
 
 mod columns;
 mod finding;

@@ -27,6 +27,12 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+/// The most flows of a profile.
+const MOST_FLOWS: u64 = 1_000_000_000;
+
+/// The most profiles. The results of all are kept.
+pub(crate) const MOST_PROFILES: usize = 100;
+
 /// The longest scenario file that is read, in bytes.
 const LONGEST_SCENARIO: u64 = 1 << 20;
 
@@ -163,9 +169,13 @@ impl Scenario {
     /// Checks that the settings fit together. An error names the line of the setting in the file.
     ///
     /// # Errors
-    /// A loss rule that does not fit the flow's length.
+    /// A loss rule that does not fit the flow's length, too many flows, profiles or packets in flight.
     pub fn check(&self) -> Result<(), String> {
-        let Err(e) = self.settings.path() else {
+        if self.flows > MOST_FLOWS {
+            return Err(format!("flows: expected at most {MOST_FLOWS}, found {}", self.flows));
+        }
+        check_profiles(&self.profiles)?;
+        let Err(e) = self.settings.path().and_then(|_| self.settings.check_flight()) else {
             return Ok(());
         };
         let line = match &e {
@@ -238,6 +248,14 @@ impl Scenario {
             scenario.profiles.push(Profile::default());
         }
         Ok(scenario)
+    }
+}
+
+/// Checks the number of profiles.
+pub(crate) fn check_profiles(profiles: &[Profile]) -> Result<(), String> {
+    match profiles.len() {
+        found if found > MOST_PROFILES => Err(format!("profiles: expected at most {MOST_PROFILES}, found {found}")),
+        _ => Ok(()),
     }
 }
 

@@ -124,6 +124,9 @@ pub struct SourceFile {
 /// The grammar of the `drop` setting, one rule per line.
 pub const DROP_GRAMMAR: &str = DropRules::GRAMMAR;
 
+/// The most segments in flight at once in one direction.
+const MOST_IN_FLIGHT: u64 = 2_000_000;
+
 /// An error in a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
@@ -219,6 +222,27 @@ impl Settings {
             self.drop.resolve(lengths).map_err(|e| SettingsError::Invalid { key: "drop", why: e.to_string() })?;
         let hops = |direction| self.hops(&drop, direction);
         Ok(PathSpec { up: hops(Direction::Up), down: hops(Direction::Down) })
+    }
+
+    /// Checks that memory holds the packets that may be in flight at once.
+    ///
+    /// # Errors
+    /// A receive buffer for too many segments of the flow.
+    pub(crate) fn check_flight(&self) -> Result<(), SettingsError> {
+        let workload = self.workload();
+        let most = [&workload.client, &workload.server].map(|script| script.total());
+        let most = most.into_iter().max().unwrap_or(0).min(self.receive_buffer);
+        let segments = most.div_ceil(self.mss.into());
+        match segments > MOST_IN_FLIGHT {
+            true => Err(SettingsError::Invalid {
+                key: "receive_buffer",
+                why: format!(
+                    "{segments} segments of {} bytes may be in flight at once: expected at most {MOST_IN_FLIGHT}",
+                    self.mss
+                ),
+            }),
+            false => Ok(()),
+        }
     }
 
     /// The number of data segments that a host sends. `None` if it depends on the window, because writes may share

@@ -3,6 +3,9 @@
 //! They have a process namespace of their own (pid_namespaces(7)), so that none outlasts this process.
 //! The kernel kills the first process of the namespace when this process ends, even by SIGKILL, and all
 //! others with it.
+//!
+//! /proc shows them no other processes, so that `pkill` inside ends none outside. For that they have a mount namespace of
+//! their own, too (mount_namespaces(7)): what they mount is not mounted outside.
 
 use std::{
     convert::Infallible,
@@ -17,6 +20,7 @@ use std::{
 };
 
 use rustix::{
+    mount::{MountFlags, MountPropagationFlags, mount, mount_change},
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, set_parent_process_death_signal},
     thread::{UnshareFlags, unshare_unsafe},
 };
@@ -28,6 +32,7 @@ use crate::NetError;
 #[derive(Debug)]
 pub struct Running {
     processes: Processes,
+    sees_others: bool,
     pidfd: OwnedFd,
     /// The thread that started the processes lives as long as this: they are killed when it ends.
     _thread: Sender<Infallible>,
@@ -40,16 +45,21 @@ impl Running {
         let (report, reported) = sync_channel(1);
         let main = move || {
             // The receiver waits below.
-            let _ = report.send(Processes::start(command));
+            let _ = report.send(Processes::start(command).map(|processes| (processes, sees_own_process())));
             // Nothing is ever sent: this returns when the other end is dropped.
             let _ = kept.recv();
         };
         thread::Builder::new().name("command".into()).spawn(main).map_err(NetError::system("start a thread"))?;
         let gone = |_| NetError::system("start the command")(io::ErrorKind::BrokenPipe);
-        let processes = reported.recv().map_err(gone)??;
+        let (processes, sees_others) = reported.recv().map_err(gone)??;
         let pid = Pid::from_child(&processes.command);
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(NetError::system("watch the command"))?;
-        Ok(Self { processes, pidfd, _thread: keep })
+        Ok(Self { processes, sees_others, pidfd, _thread: keep })
+    }
+
+    /// Whether /proc shows the command the processes outside, because the system permits no other.
+    pub const fn sees_others(&self) -> bool {
+        self.sees_others
     }
 
     /// A handle that sends signals to it from another thread.
@@ -93,7 +103,7 @@ impl Processes {
         // thread's later children.
         let apart = unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.is_ok();
         let init = if apart {
-            let init = start_init();
+            let init = start_init(has_own_mounts());
             Some(init.map_err(NetError::system("start a process in a process namespace"))?)
         } else {
             None
@@ -135,19 +145,38 @@ fn die_with_parent() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)
 }
 
-/// Starts the first process of a process namespace. The kernel kills all others when it ends.
-fn start_init() -> io::Result<Child> {
+/// Gives the calling thread mounts of its own, which do not reach other namespaces. Returns whether it has them.
+fn has_own_mounts() -> bool {
+    // SAFETY: unshare is unsafe for CLONE_FILES. CLONE_NEWNS only changes the mounts, and the working directory, that this
+    // thread and its later children see.
+    let apart = unsafe { unshare_unsafe(UnshareFlags::NEWNS) };
+    apart.and_then(|()| mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)).is_ok()
+}
+
+/// Whether /proc, as the calling thread sees it, is that of its own process namespace.
+fn sees_own_process() -> bool {
+    std::fs::read_link("/proc/self").is_ok()
+}
+
+/// Starts the first process of a process namespace. The kernel kills all others when it ends. It mounts the /proc of
+/// its namespace, if the calling thread has mounts of its own.
+fn start_init(has_own_mounts: bool) -> io::Result<Child> {
     // No program is run: the child stays in `be_init`.
     let mut init = Command::new("init");
     init.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: `be_init` makes system calls only, without allocating or taking locks.
-    unsafe { init.pre_exec(be_init) };
+    unsafe { init.pre_exec(move || be_init(has_own_mounts)) };
     init.spawn()
 }
 
 /// Waits, in a child just forked, until it is killed with its parent.
-fn be_init() -> io::Result<()> {
+fn be_init(has_own_mounts: bool) -> io::Result<()> {
     die_with_parent()?;
+    if has_own_mounts {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        // Where the system refuses, /proc stays as it was, and the parent sees that.
+        let _ = mount(c"proc", c"/proc", c"proc", flags, None);
+    }
     // SAFETY: each call is async-signal-safe, and its arguments live until it returns. The child uses no
     // descriptor afterwards. Closing them also tells the parent, which waits for exec, to go on.
     unsafe {

@@ -87,10 +87,13 @@ pub struct Settings {
     pub most_connections: usize,
     /// Connections of a listener whose handshake is not done, at most.
     pub backlog: usize,
+    /// Memory that out-of-order data of all connections takes at most, bookkeeping included, in bytes. Above it, the
+    /// connections with the most of it lose theirs, and their peers retransmit it.
+    pub most_out_of_order: usize,
 }
 
 impl Settings {
-    /// Buffers of 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule, packets of up to `mtu`
+    /// Buffers of 4 MiB, 128 KiB of it unsent, 128 MiB of out-of-order data, delayed ACKs as Linux has them, Nagle's rule, packets of up to `mtu`
     /// bytes.
     pub fn new(mechanisms: Mechanisms, mtu: u16) -> Self {
         let quick = AckPolicy::LINUX_QUICK;
@@ -107,6 +110,7 @@ impl Settings {
             answer_each: false,
             most_connections: 1 << 16,
             backlog: 1024,
+            most_out_of_order: 128 << 20,
         }
     }
 
@@ -220,6 +224,8 @@ pub struct Stats {
     pub challenges_withheld: u64,
     /// SYNs dropped for want of room.
     pub syns_dropped: u64,
+    /// How often connections lost their out-of-order data for want of room.
+    pub out_of_order_discarded: u64,
 }
 
 /// A TCP host; see the [module](self).

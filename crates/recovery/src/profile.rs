@@ -413,6 +413,9 @@ impl fmt::Display for Profile {
     }
 }
 
+/// The most mechanisms that a profile adds to its base: several times as many as can have an effect.
+pub const MOST_MECHANISMS: usize = 100;
+
 impl FromStr for Profile {
     type Err = ProfileError;
 
@@ -424,6 +427,9 @@ impl FromStr for Profile {
         let mut added = Vec::new();
         let mut mechanisms = base_mechanisms;
         for part in parts {
+            if added.len() == MOST_MECHANISMS {
+                return Err(ProfileError::TooMany);
+            }
             let mechanism = Mechanism::named(part).ok_or_else(|| ProfileError::UnknownMechanism(part.into()))?;
             mechanism.apply(&mut mechanisms);
             added.push(mechanism);
@@ -441,6 +447,8 @@ pub enum ProfileError {
     UnknownBase(String),
     /// A part after a `+` names no mechanism.
     UnknownMechanism(String),
+    /// There are more than [`MOST_MECHANISMS`].
+    TooMany,
 }
 
 impl ProfileError {
@@ -448,21 +456,25 @@ impl ProfileError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::UnknownBase(_) => "profile",
-            Self::UnknownMechanism(_) => "mechanism",
+            Self::UnknownMechanism(_) | Self::TooMany => "mechanism",
         }
     }
 
-    /// The unknown word, and the known words.
+    /// The unknown word, and the known words; without a word, none.
     pub fn unknown(&self) -> (&str, Vec<&'static str>) {
         match self {
             Self::UnknownBase(word) => (word, BASES.iter().map(|(name, ..)| *name).collect()),
             Self::UnknownMechanism(word) => (word, Mechanism::ALL.iter().map(|m| m.name()).collect()),
+            Self::TooMany => ("", Vec::new()),
         }
     }
 }
 
 impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::TooMany {
+            return write!(f, "expected at most {MOST_MECHANISMS} mechanisms in a profile");
+        }
         let (word, known) = self.unknown();
         write!(f, "unknown {} '{word}', expected one of: {}", self.kind(), known.join(", "))
     }
@@ -546,6 +558,9 @@ mod tests {
         };
         assert_eq!(error("linux-9"), ProfileError::UnknownBase("linux-9".into()));
         assert_eq!(error("linux-3.17+tplr"), ProfileError::UnknownMechanism("tplr".into()));
+        let many = |count| format!("linux-6{}", "+tlp".repeat(count));
+        assert!(Mechanism::ALL.len() < MOST_MECHANISMS && many(MOST_MECHANISMS).parse::<Profile>().is_ok());
+        assert_eq!(many(MOST_MECHANISMS + 1).parse::<Profile>(), Err(ProfileError::TooMany));
         assert_eq!(error("linux-3.17+"), ProfileError::UnknownMechanism(String::new()));
         assert_eq!(
             error("").to_string(),

@@ -36,6 +36,9 @@ use sockets::Sockets;
 use std::time::Duration;
 use waiting::Waiting;
 
+/// The most lines that the code of a script prints.
+const MOST_PRINTED: usize = 10_000;
+
 /// Settings for running scripts.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -199,7 +202,11 @@ impl<'a> Runner<'a> {
         let info = endpoint.map_or(nobody, |endpoint| endpoint.info(self.host.now));
         let printed = &mut self.printed;
         let outcome = code::run(statements, &info, &mut self.variables, |place, line| {
+            if printed.len() >= MOST_PRINTED {
+                return Err(Wrong::new(place, format!("expected at most {MOST_PRINTED} printed lines")));
+            }
             printed.push((place.line, line));
+            Ok(())
         });
         match outcome? {
             code::Outcome::Passed => Ok(()),

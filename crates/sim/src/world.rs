@@ -70,6 +70,21 @@ pub struct Start<'a, A> {
     pub applications: [A; 2],
 }
 
+/// The most flows that are open at once in a world. Each takes about 10 kB.
+pub const MOST_OPEN: usize = 100_000;
+
+/// The most packets that are on their way at once in a world. Each takes about 250 bytes.
+pub const MOST_PACKETS: u64 = 4_000_000;
+
+/// What a world has too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overload {
+    /// More than [`MOST_OPEN`] flows are open.
+    Flows,
+    /// More than [`MOST_PACKETS`] packets are on their way.
+    Packets,
+}
+
 /// How a run of a world ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -79,6 +94,8 @@ pub struct Ended {
     pub open: usize,
     /// Packets, wake-ups and timers processed.
     pub events: u64,
+    /// Why it ended before its time: the traffic offers more than the links carry, and memory would run out.
+    pub overload: Option<Overload>,
 }
 
 /// Hosts and the links between them.
@@ -93,6 +110,10 @@ pub struct World<A> {
     seed: u64,
     now: Instant,
     events: u64,
+    /// Packets in the network. Copies that links make are not counted.
+    in_flight: u64,
+    /// [`MOST_OPEN`] and [`MOST_PACKETS`].
+    most: (usize, u64),
 }
 
 /// A place for a flow.
@@ -122,16 +143,21 @@ impl<A: Application> World<A> {
             seed,
             now: Instant::ZERO,
             events: 0,
+            in_flight: 0,
+            most: (MOST_OPEN, MOST_PACKETS),
         })
     }
 
-    /// Runs `traffic` until nothing is left to happen, or until the first event after `until`.
+    /// Runs `traffic` until nothing is left to happen, until the first event after `until`, or until there is too much of
+    /// it.
     pub fn run<T, O>(&mut self, traffic: &mut T, until: Instant, observer: &mut O) -> Ended
     where
         T: Traffic<Application = A>,
         O: Observer,
     {
-        while let Some(next) = self.next_event(traffic).filter(|next| *next <= until) {
+        while self.overload().is_none()
+            && let Some(next) = self.next_event(traffic).filter(|next| *next <= until)
+        {
             self.now = next.max(self.now);
             self.events += 1;
             if self.links.next_event().is_some_and(|at| at <= self.now) {
@@ -142,7 +168,16 @@ impl<A: Application> World<A> {
                 self.wake(traffic, observer);
             }
         }
-        Ended { at: self.now, open: self.slots.len() - self.free.len(), events: self.events }
+        Ended { at: self.now, open: self.slots.len() - self.free.len(), events: self.events, overload: self.overload() }
+    }
+
+    const fn overload(&self) -> Option<Overload> {
+        let (flows, packets) = self.most;
+        match (self.slots.len() > flows, self.in_flight > packets) {
+            (true, _) => Some(Overload::Flows),
+            (_, true) => Some(Overload::Packets),
+            _ => None,
+        }
     }
 
     /// Ends the flows that are open, as they are now. Nothing follows from it: the world does not go on.
@@ -207,6 +242,7 @@ impl<A: Application> World<A> {
             return; // a copy that arrives after its flow has ended
         }
         place.in_flight = place.in_flight.saturating_sub(1);
+        self.in_flight = self.in_flight.saturating_sub(1);
         place.pair.record.events += 1;
         match moved {
             Moved::Arrived(_) => {
@@ -267,6 +303,7 @@ impl<A: Application> World<A> {
             observer,
         });
         slot.in_flight += entry.entered;
+        self.in_flight += u64::from(entry.entered);
     }
 
     /// Notes when a slot wants to be woken, and whether its flow has ended.
@@ -286,7 +323,7 @@ impl<A: Application> World<A> {
         }
         if slot.in_flight == 0
             && let Some(over) = slot.pair.over(applications)
-            && !self.links.hold_copies_of(flow)
+            && !self.links.hold_copies_of(flow, slot.route)
         {
             // TIME-WAIT would hold the slot for a minute in which nothing happens.
             slot.applications = None;

@@ -1,8 +1,7 @@
 //! The bytes of a stream, for the driver of an endpoint. Endpoints handle only offsets.
 //!
 //! One type serves both directions. Data to send is appended, read by span for each transmission, and
-//! dropped once acknowledged. Arriving data is stored at its offset in any order, and read at the front. The
-//! [`Receiver`](crate::Receiver) tracks which bytes have arrived.
+//! dropped once acknowledged. Data that arrived in order is appended, and read at the front.
 
 use recoup_units::{Offset, Span};
 
@@ -31,7 +30,12 @@ const LEAST_RING: usize = 4096;
 const MOST_MOVED: usize = 2048;
 
 impl Buffer {
-    /// The number of bytes held, gaps included.
+    /// The offset behind the last byte held.
+    pub fn end(&self) -> Offset {
+        self.start + self.len as u64
+    }
+
+    /// The number of bytes held.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -76,30 +80,6 @@ impl Buffer {
         let count = fill(room).min(room.len());
         self.len += count;
         count
-    }
-
-    /// Stores `bytes` at offset `at`, as far as they lie in `within`. A gap before them is filled with zeros
-    /// until its data arrives.
-    pub fn put(&mut self, at: Offset, bytes: &[u8], within: Span) {
-        let first = at.max(within.start).max(self.start);
-        let end = (at + bytes.len() as u64).min(within.end);
-        if first >= end {
-            return;
-        }
-        let source = &bytes[first.since(at) as usize..end.since(at) as usize];
-        let from = first.since(self.start) as usize;
-        let to = from + source.len();
-        self.make_room(to);
-        if from > self.len {
-            for gap in self.between_mut(self.len, from) {
-                gap.fill(0);
-            }
-        }
-        let [front, back] = self.between_mut(from, to);
-        let (to_front, to_back) = source.split_at(front.len());
-        front.copy_from_slice(to_front);
-        back.copy_from_slice(to_back);
-        self.len = self.len.max(to);
     }
 
     /// Makes the ring long enough for `len` bytes.

@@ -13,21 +13,31 @@
 //! sent) does not change what arrived before. Of data that arrives twice, the first copy stays. The payload
 //! of a SYN is not taken; the peer retransmits it.
 //!
+//! Out-of-order data takes memory in proportion to what arrived. What exceeds twice the receive buffer, the bookkeeping
+//! included, is discarded from the end, and a host may discard all of it: the peer keeps and retransmits what is not
+//! acknowledged cumulatively, SACKed or not (RFC 2018 §8).
+//!
 //! Sources: RFC 9293 §3.10.7.4 (a segment is checked before its text is used), §3.10.7.3 (data on a SYN may
 //! be left to a retransmission); Linux `tcp_sendmsg_locked` and `sk_stream_write_space` (how much of a
-//! write is taken, and when a writer is woken), `tcp_data_queue`.
+//! write is taken, and when a writer is woken), `tcp_data_queue`, `tcp_prune_ofo_queue` (discards out-of-order data
+//! from the end), socket(7) (`SO_RCVBUF` is doubled for bookkeeping).
 //!
 //! Deviation: where an out-of-order segment covers several that arrived before, Linux keeps the new copy.
 
 mod held;
+mod reassembly;
 
 use crate::{Buffer, Closed, Config, Endpoint, Push, State, Timer, Transmit};
 use held::{HeldData, WritePart};
+use reassembly::Reassembly;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Segment};
 
 /// Bytes of each buffer that a connection keeps on [`Connection::reset`].
 const KEPT: usize = 64 << 10;
+
+/// Memory that out-of-order data may always take, in bytes, however small the receive buffer is.
+const LEAST_REASSEMBLY: u64 = 128 << 10;
 
 /// How many bytes the application may write ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +113,9 @@ pub enum Wake {
 pub struct Connection {
     endpoint: Endpoint,
     sent: Buffer,
+    /// In-order data that the application has not read.
     received: Buffer,
+    reassembly: Reassembly,
     held: HeldData,
     limits: SendLimits,
     nagle: bool,
@@ -133,6 +145,7 @@ impl Connection {
             endpoint,
             sent: Buffer::default(),
             received: Buffer::default(),
+            reassembly: Reassembly::default(),
             held: HeldData::default(),
             limits,
             nagle: config.nagle,
@@ -150,6 +163,7 @@ impl Connection {
         self.endpoint.reset(config, connects);
         self.sent.reset(KEPT);
         self.received.reset(KEPT);
+        self.reassembly.clear();
         self.held = HeldData::default();
         self.limits = limits;
         self.nagle = config.nagle;
@@ -163,6 +177,7 @@ impl Connection {
     pub fn give_back_memory(&mut self) {
         self.sent.reset(KEPT);
         self.received.reset(KEPT);
+        self.reassembly.clear();
     }
 
     /// Frees the memory of each finished stream: the send stream once the peer has acknowledged it to its end,
@@ -175,6 +190,22 @@ impl Connection {
         }
         if receiver.finished() || unread {
             self.received.give_back_memory();
+        }
+        if unread || self.is_closed() {
+            self.discard_out_of_order();
+        }
+    }
+
+    /// The memory that out-of-order data takes, bookkeeping included, in bytes.
+    pub fn out_of_order_memory(&self) -> usize {
+        self.reassembly.memory()
+    }
+
+    /// Discards all out-of-order data. The peer retransmits it.
+    pub fn discard_out_of_order(&mut self) {
+        if !self.reassembly.is_empty() {
+            self.reassembly.clear();
+            self.endpoint.discard_received_from(Offset::SYN);
         }
     }
 
@@ -474,14 +505,39 @@ impl Connection {
 
     /// Keeps the bytes of `payload`, which begins at `start`, that were missing and are not any more.
     fn keep_what_was_taken(&mut self, start: Offset, payload: &[u8]) {
-        let (receiver, received) = (self.endpoint.receiver(), &mut self.received);
-        for gap in self.gaps.drain(..) {
-            let mut at = gap.start;
-            receiver.missing(gap, |still| {
-                received.put(start, payload, Span::new(at, still.start));
-                at = still.end;
-            });
-            received.put(start, payload, Span::new(at, gap.end));
+        let mut gaps = std::mem::take(&mut self.gaps);
+        for gap in gaps.drain(..) {
+            // The endpoint takes a gap's beginning, up to the edge of the window, or nothing.
+            let mut end = gap.end;
+            self.endpoint.receiver().missing(gap, |still| end = end.min(still.start));
+            self.keep(gap.start, &payload[gap.start.since(start) as usize..end.since(start) as usize]);
+        }
+        self.gaps = gaps;
+        self.limit_reassembly();
+    }
+
+    /// Keeps bytes that arrived for the first time.
+    fn keep(&mut self, at: Offset, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if at > self.received.end() {
+            self.reassembly.put(at, bytes);
+            return;
+        }
+        self.received.append(bytes);
+        while let Some(next) = self.reassembly.take(self.received.end()) {
+            self.received.append(&next);
+        }
+    }
+
+    /// Discards out-of-order data from its end, as long as it takes more memory than it may.
+    fn limit_reassembly(&mut self) {
+        let most = self.endpoint.config.receive_buffer.saturating_mul(2).max(LEAST_REASSEMBLY);
+        while self.reassembly.memory() as u64 > most
+            && let Some(from) = self.reassembly.discard_last()
+        {
+            self.endpoint.discard_received_from(from);
         }
     }
 

@@ -197,7 +197,8 @@ impl Receiver {
         let duplicate = if !below.is_empty() {
             Some(below)
         } else {
-            let block = self.beyond.iter().find(|b| b.overlaps(span));
+            let at = self.beyond.partition_point(|b| b.end <= span.start);
+            let block = self.beyond.get(at).filter(|b| b.overlaps(span));
             block.map(|b| Span::new(span.start.max(b.start), span.end.min(b.end)))
         };
         self.dsack = duplicate.or(self.dsack);
@@ -223,6 +224,23 @@ impl Receiver {
         self.reported = report;
     }
 
+    /// Forgets the out-of-order data from `offset` on, which is discarded. The peer retransmits it (RFC 2018 §8).
+    pub(crate) fn discard_from(&mut self, offset: Offset) {
+        let kept = self.beyond.partition_point(|b| b.start < offset);
+        self.beyond.truncate(kept);
+        for block in self.beyond.last_mut().into_iter().chain(&mut self.reported) {
+            block.end = block.end.min(offset).max(block.start);
+        }
+        // Without the block around it, a duplicate would be read as data that is held.
+        self.dsack = self.dsack.filter(|duplicate| duplicate.end <= offset.max(self.next));
+    }
+
+    /// The block of out-of-order data that contains all of `span`.
+    fn block_around(&self, span: Span) -> Option<Span> {
+        let at = self.beyond.partition_point(|b| b.end < span.end);
+        self.beyond.get(at).copied().filter(|b| b.covers(span))
+    }
+
     /// Whether there is anything to report in SACK blocks.
     pub(crate) fn has_sack_blocks(&self) -> bool {
         self.dsack.is_some() || !self.beyond.is_empty()
@@ -235,6 +253,8 @@ impl Receiver {
             return;
         }
         let dsack = self.dsack.take();
+        // The block around a duplicate above the cumulative ACK marks it as a duplicate.
+        let around = dsack.and_then(|duplicate| self.block_around(duplicate));
         let mut left = room;
         let mut give = |block: Span| {
             if left > 0 {
@@ -242,14 +262,7 @@ impl Receiver {
                 left -= 1;
             }
         };
-        if let Some(duplicate) = dsack {
-            give(duplicate);
-            // The block around a duplicate above the cumulative ACK marks it as a duplicate.
-            if let Some(around) = self.beyond.iter().find(|b| b.covers(duplicate)) {
-                give(*around);
-            }
-        }
-        let around = dsack.and_then(|d| self.beyond.iter().find(|b| b.covers(d)).copied());
+        dsack.into_iter().chain(around).for_each(&mut give);
         for &block in &self.reported {
             if block.start >= self.next && !block.is_empty() && Some(block) != around {
                 give(block);

@@ -2,7 +2,7 @@
 
 mod causes;
 mod compared;
-mod limits;
+mod states;
 
 use super::advice::Advice;
 use super::facts::{CapturedAt, Facts, lost_by};
@@ -13,7 +13,7 @@ pub use causes::CauseLine;
 pub(crate) use causes::cause_title;
 pub(super) use causes::{costly, episode, most_costly, occurrences};
 pub use compared::Comparison;
-pub(super) use limits::{state_share, state_title};
+pub(super) use states::{state_share, state_title};
 use std::time::Duration;
 
 /// A capture explained in sentences.
@@ -56,11 +56,11 @@ impl Report {
     pub fn new(analyzed: &Analyzed<Facts>) -> Self {
         let facts = &analyzed.findings;
         let causes = causes::ranked(facts);
-        let (time, held_up) = limits::sentences(facts);
+        let (time, held_up) = states::sentences(facts);
         let mut not_known = analyzed.notes();
-        not_known.extend(limits::unknown(facts));
+        not_known.extend(states::unknown(facts));
         let no_trouble = causes.is_empty() && !held_up;
-        not_known.extend(limits::invisible_syns(facts).filter(|_| !no_trouble));
+        not_known.extend(states::invisible_syns(facts).filter(|_| !no_trouble));
         let ranked = facts.worst.connections().iter();
         let listed = ranked.filter(|ranked| !lost_by(&ranked.connection).total().is_zero());
         Self {

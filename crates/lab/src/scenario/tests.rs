@@ -105,3 +105,30 @@ fn unknown_names_are_refused() {
     assert!(error("tail-los").ends_with("did you mean `tail-loss`?"));
     assert!(error("no/such.toml").starts_with("cannot read the scenario no/such.toml"));
 }
+
+#[test]
+fn what_would_take_all_memory_is_refused() {
+    let many = |text: &str| format!("profiles = [{}]\n", vec![text; 101].join(","));
+    for (text, error) in [
+        ("flows = 1000000000000000000\n", "flows: expected at most 1000000000, found 1000000000000000000"),
+        (&many("\"reno\""), "profiles: expected at most 100, found 101"),
+        (
+            "[settings]\nmss = 1\nsegments = 1000000000\n",
+            "receive_buffer: 67108864 segments of 1 bytes may be in flight at once: expected at most 2000000",
+        ),
+        (
+            "[settings]\nmss = 10\nrequest = \"1TB\"\nreceive_buffer = \"1GiB\"\n",
+            "a.toml:4: receive_buffer: 107374183 segments of 10 bytes may be in flight at once: expected at most 2000000",
+        ),
+        ("[settings]\nmss = 1\nsegments = 2000000\n", ""),
+        ("[settings]\nsegments = 1000000000\nreceive_buffer = \"1GiB\"\n", ""),
+    ] {
+        let scenario = Scenario::parse("a", "a.toml", text, Path::new(".")).unwrap();
+        assert_eq!(scenario.check().err().unwrap_or_default(), error, "{text}");
+    }
+    let rules = |count| vec!["data:1"; count].join(",");
+    let set = |text: &str| Settings::default().set("drop", text, Path::new("."));
+    assert!(set(&rules(1000)).is_ok());
+    let error = set(&rules(1001)).unwrap_err().to_string();
+    assert_eq!(error, "drop: expected at most 1000 loss rules, found 1001");
+}

@@ -10,7 +10,7 @@ use recoup_support::suggest::did_you_mean;
 pub(super) const SETTINGS: &[Setting] = &[
     setting!(
         "drop",
-        "packets that are lost: none, or [up:|down:]KIND[@T],… as described below: tail:1",
+        "packets that are lost: none, or [up:|down:]KIND[@T],… as described below, at most 1000 of them: tail:1",
         drop,
         parse_drop,
         |drop| match drop.0.is_empty() {

@@ -51,7 +51,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting!(
         "receive_buffer",
-        "bytes a receiver buffers: 67108864, 64MiB",
+        "bytes a receiver buffers, at most 1GiB and 2,000,000 segments of the flow: 67108864, 64MiB",
         receive_buffer,
         parse_receive_buffer,
         ToString::to_string

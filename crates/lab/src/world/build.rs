@@ -1,13 +1,14 @@
 //! From a world as data to the simulator's topology and sources of flows.
 
 use super::{Link, Tmix, Workload, WorldScenario};
+use crate::scenario::check_profiles;
 use recoup_path::DataSegments;
 use recoup_recovery::Profile;
 use recoup_sim::FlowSpec;
 use recoup_sim::traffic::cvec::ConnectionVector;
-use recoup_sim::traffic::synth::Synth;
+use recoup_sim::traffic::synth::{self, Synth};
 use recoup_sim::traffic::{App, Repeated, Replay, ReplaySettings, Source, StartRule};
-use recoup_sim::world::{LinkId, Route, RouteId, Topology, World};
+use recoup_sim::world::{LinkId, MOST_OPEN, Route, RouteId, Topology, World};
 use recoup_support::suggest::did_you_mean;
 use recoup_units::{BitRate, Direction};
 use std::collections::{BTreeMap, VecDeque};
@@ -17,8 +18,8 @@ use std::time::Duration;
 /// A place in the file, and what is wrong there.
 type Wrong = (String, String);
 
-/// The most connections that are synthesized, on average.
-const MOST_SYNTHETIC: f64 = 1e7;
+/// The most links: those of the world, and those that connections of tmix have for their own delay and loss.
+const MOST_LINKS: usize = 100_000;
 
 /// The links of a world, and the flows of each workload.
 pub(super) struct Built {
@@ -46,6 +47,13 @@ impl WorldScenario {
                 let why = format!("the world has no {key}: expected [{key}.NAME]");
                 return Err((key.into(), why));
             }
+        }
+        check_profiles(&self.profiles).map_err(|why| ("profiles".into(), why))?;
+        let pairs = self.workloads.iter().filter(|one| one.every.is_none() && one.tmix.is_none());
+        let pairs: u64 = pairs.map(|one| one.pairs.unwrap_or(1)).sum();
+        if pairs > MOST_OPEN as u64 {
+            let why = format!("workloads: expected at most {MOST_OPEN} pairs in all, found {pairs}");
+            return Err(("workloads".into(), why));
         }
         let built = self.build(&self.profiles[0], self.seed)?;
         World::<App>::new(&built.topology, self.seed).map(drop).map_err(|e| ("links".into(), e.to_string()))
@@ -93,6 +101,13 @@ impl WorldScenario {
             Ok(Flows { source: Box::new(Replay::new(vectors, settings, &mut topology)), pairs: 1 })
         });
         let flows = flows.collect::<Result<_, Wrong>>()?;
+        let links = topology.links.len();
+        if links > MOST_LINKS {
+            let why = format!(
+                "workloads: connections of tmix with the same round-trip time and loss rates share a link: expected at most {MOST_LINKS} links in all, found {links}"
+            );
+            return Err(("workloads".into(), why));
+        }
         Ok(Built { topology, flows })
     }
 
@@ -174,9 +189,9 @@ impl Workload {
             return wrong("think", "`think` is for pairs of hosts alone");
         }
         if let Some(Tmix::Synthetic(rate)) = self.tmix
-            && rate * duration.as_secs_f64() / self.scale > MOST_SYNTHETIC
+            && rate * duration.as_secs_f64() / self.scale > synth::MOST
         {
-            return wrong("tmix", "expected at most 10,000,000 connections of synth: rate · duration / scale");
+            return wrong("tmix", "expected at most 1,000,000 connections of synth: rate · duration / scale");
         }
         if self.tmix.is_none() && self.scale != 1.0 {
             return wrong("scale", "`scale` is for `tmix` alone");

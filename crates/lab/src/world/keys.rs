@@ -4,7 +4,8 @@ use super::{Link, Tmix, Workload, WorldScenario};
 use crate::settings::value::put;
 use crate::settings::{self, Settings, SettingsError, SourceFile};
 use recoup_sim::traffic::cvec;
-use recoup_sim::traffic::synth::Synth;
+use recoup_sim::traffic::synth::{self, Synth};
+use recoup_sim::world::MOST_OPEN;
 use recoup_support::input;
 use recoup_support::profile::parse_profile;
 use recoup_support::quantity::{format_duration, parse_duration};
@@ -17,8 +18,11 @@ use std::time::Duration;
 /// The longest time a world simulates: 30 days.
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
 
-/// The most pairs, flows or runs.
-const MOST: u64 = 1_000_000;
+/// The most runs. The results of all are kept.
+const MOST_RUNS: u64 = 1000;
+
+/// The most links, and the most workloads.
+const MOST_NAMES: usize = 256;
 
 /// The keys of a world.
 const WORLD_KEYS: [&str; 7] = ["about", "profiles", "seed", "runs", "duration", "links", "workloads"];
@@ -108,8 +112,8 @@ pub const WORKLOAD_KEYS: [Key<Workload>; 9] = [
     ),
     key(
         "pairs",
-        "pairs of hosts, each of which runs one flow after another: 100",
-        |one, text, _| put(&mut one.pairs, number(text, 1, MOST).map(Some)),
+        "pairs of hosts, each of which runs one flow after another, in all workloads at most 100,000: 100",
+        |one, text, _| put(&mut one.pairs, number(text, 1, MOST_OPEN as u64).map(Some)),
         |one| Some(one.pairs?.to_string()),
     ),
     key(
@@ -120,7 +124,7 @@ pub const WORKLOAD_KEYS: [Key<Workload>; 9] = [
     ),
     key(
         "every",
-        "in place of pairs: the mean interval at which flows begin (Poisson): 50ms",
+        "in place of pairs: the mean interval at which flows begin (Poisson), of which at most 100,000 may be open at once: 50ms",
         |one, text, _| put(&mut one.every, parse_interval(text).map(Some)),
         |one| one.every.map(format_duration),
     ),
@@ -132,7 +136,7 @@ pub const WORKLOAD_KEYS: [Key<Workload>; 9] = [
     ),
     key(
         "tmix",
-        "in place of pairs: connection vectors of Tmix to replay: a file, or synth:10 (a synthetic mix of ten connections a second)",
+        "in place of pairs: connection vectors of Tmix to replay: a file, or synth:10 (a synthetic mix of ten connections a second); at most 1,000,000 connections, and 100,000 open at once",
         |one, text, base| put(&mut one.tmix, parse_tmix(text, base).map(Some)),
         |one| Some(one.tmix.as_ref()?.to_string()),
     ),
@@ -160,7 +164,7 @@ pub(super) fn set(world: &mut WorldScenario, key: &str, text: &str, base: &Path,
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     match (first, rest) {
         ("seed", "") => world.seed = number(text, 0, u64::MAX)?,
-        ("runs", "") => world.runs = number(text, 1, MOST)?,
+        ("runs", "") => world.runs = number(text, 1, MOST_RUNS)?,
         ("duration", "") => {
             let duration = parse_duration(text)?;
             if duration.is_zero() || duration > LONGEST {
@@ -201,6 +205,7 @@ fn named<'a, T>(
         (None, Some(_)) if visible(name) != name => {
             return Err(format!("{kind} `{}`: expected a name without control characters", visible(name)));
         }
+        (None, Some(_)) if all.len() >= MOST_NAMES => return Err(format!("expected at most {MOST_NAMES} {kind}s")),
         (None, Some(new)) => {
             all.push(new(name));
             all.len() - 1
@@ -271,6 +276,10 @@ fn parse_tmix(text: &str, base: &Path) -> Result<Tmix, String> {
     let content = input::read_file(&path, LONGEST_CVEC)
         .map_err(|e| format!("cannot read the connection vectors {}: {e}", path.display()))?;
     let vectors = cvec::parse(&content).map_err(|e| format!("{}:{}: {}", path.display(), e.line, e.why))?;
+    if vectors.len() as f64 > synth::MOST {
+        let (file, most, found) = (path.display(), synth::MOST, vectors.len());
+        return Err(format!("{file}: expected at most {most} connections, found {found}"));
+    }
     let name = text.into();
     Ok(Tmix::File(SourceFile { name, path }, vectors.into()))
 }

@@ -3,10 +3,12 @@
 use super::WorldScenario;
 use super::build::{Flows, link_id};
 use crate::run::Cost;
+use crate::scenario::check_profiles;
 use recoup_recovery::Profile;
 use recoup_sim::traffic::{Mix, NewFlow, Source};
-use recoup_sim::world::{FlowEnd, LinkRecord, World};
+use recoup_sim::world::{FlowEnd, LinkRecord, MOST_OPEN, MOST_PACKETS, Overload, World};
 use recoup_sim::{NoObserver, Observer};
+use recoup_support::quantity::format_duration;
 use recoup_support::stats::Durations;
 use recoup_support::threads::in_parallel;
 use recoup_tcp::Endpoint;
@@ -75,13 +77,15 @@ impl WorldScenario {
     /// The result does not depend on `threads`.
     ///
     /// # Errors
-    /// A world that cannot be built, although it could when it was read or changed.
+    /// A world that cannot be built, although it could when it was read or changed; too many profiles, or too much
+    /// traffic at once for memory.
     pub fn run(
         &self,
         threads: usize,
         done: impl Fn(Duration) + Sync,
         is_stopped: impl Fn() -> bool + Sync,
     ) -> Result<Vec<WorldResult>, String> {
+        check_profiles(&self.profiles)?;
         let runs = self.runs as usize;
         let one = |number: usize| {
             let (profile, run) = (&self.profiles[number / runs], (number % runs) as u64);
@@ -133,7 +137,10 @@ impl WorldScenario {
                 break;
             }
             let next = self.duration - slice * left;
-            world.run(&mut traffic, Instant::ZERO + next, observer);
+            let ended = world.run(&mut traffic, Instant::ZERO + next, observer);
+            if let Some(overload) = ended.overload {
+                return Err(too_much(overload, ended.at));
+            }
             done(next - until);
             until = next;
         }
@@ -260,6 +267,16 @@ impl Source for Counted {
     }
 }
 
+/// The error of a world that has too much of something.
+fn too_much(overload: Overload, at: Instant) -> String {
+    let at = format_duration(at.since(Instant::ZERO));
+    let (what, fewer) = match overload {
+        Overload::Flows => (format!("{MOST_OPEN} flows are open"), "fewer pairs, a longer `every` or a larger `scale`"),
+        Overload::Packets => (format!("{MOST_PACKETS} packets are on their way"), "shorter queues or less traffic"),
+    };
+    format!("more than {what} at once after {at} of the simulated time: expected {fewer}")
+}
+
 /// The payload bytes that an endpoint received in order.
 fn delivered(endpoint: &Endpoint) -> u64 {
     let receiver = endpoint.receiver();
@@ -278,6 +295,23 @@ fn jains_index(shares: &[u64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_error_of_too_much_traffic_says_when_and_what_helps() {
+        let at = Instant::from_millis(20);
+        for (overload, error) in [
+            (
+                Overload::Flows,
+                "more than 100000 flows are open at once after 20ms of the simulated time: expected fewer",
+            ),
+            (
+                Overload::Packets,
+                "more than 4000000 packets are on their way at once after 20ms of the simulated time: ",
+            ),
+        ] {
+            assert!(too_much(overload, at).starts_with(error), "{}", too_much(overload, at));
+        }
+    }
 
     #[test]
     fn jains_index_is_one_for_equal_shares() {

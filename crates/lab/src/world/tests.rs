@@ -241,7 +241,7 @@ fn errors_name_the_line_and_what_was_expected() {
             valid("duration = \"5s\"", "duration = \"1000s\"")
                 .replace("pairs = 4", "tmix = \"synth:100000\"")
                 .replace("think = \"50ms\"", ""),
-            "two.toml:20: workloads.short: expected at most 10,000,000 connections of synth",
+            "two.toml:20: workloads.short: expected at most 1,000,000 connections of synth",
         ),
         (
             valid("pairs = 4", "tmix = \"absent.cvec\""),
@@ -253,6 +253,22 @@ fn errors_name_the_line_and_what_was_expected() {
         ),
         ("[workloads.a]\nclient = \"a\"".into(), "two.toml:1: the world has no links: expected [links.NAME]"),
         (valid("queue = \"20\"", "drop = \"tail:1\""), "two.toml:15: links.bottleneck.drop: "),
+        (
+            valid("pairs = 4", "pairs = 1000000"),
+            "two.toml:20: workloads.short.pairs: `1000000`: expected a whole number from 1 to 100000",
+        ),
+        (
+            valid("pairs = 4", "pairs = 99999"),
+            "two.toml:18: workloads: expected at most 100000 pairs in all, found 100001",
+        ),
+        (
+            (0..300).fold(TWO.to_string(), |text, i| format!("{text}[links.x{i}]\ndelay = \"1ms\"\n")),
+            "two.toml:540: links.x254.delay: expected at most 256 links",
+        ),
+        (
+            valid("\"linux-6\"]", &format!("\"linux-6\"{}]", ", \"reno\"".repeat(99))),
+            "two.toml:1: profiles: expected at most 100, found 101",
+        ),
     ] {
         let found = read(&text).unwrap_err();
         assert!(found.starts_with(error) && !found.contains('\n'), "expected {error}\nfound    {found}");

@@ -140,6 +140,12 @@ impl Host {
         };
         let before = connection.tcp.endpoint().receiver().next();
         connection.deliver(now, segment, payload);
+        if !payload.is_empty() {
+            self.limit_out_of_order(index);
+        }
+        let Some(connection) = self.table.at_mut(index) else {
+            return;
+        };
         let in_order = payload.is_empty() || connection.tcp.endpoint().receiver().next() > before;
         // The peer counts dupACKs, and a loss just found is repaired before more is read.
         let lossy = connection.tcp.endpoint().sender().state() == RecoveryState::Recovery;
@@ -147,6 +153,14 @@ impl Host {
             self.mark_dirty(index);
         } else {
             self.transmit(now, index, sink);
+        }
+    }
+
+    /// Keeps the out-of-order data of all connections within its bound, once that of one has changed.
+    fn limit_out_of_order(&mut self, index: u32) {
+        let most = self.settings.most_out_of_order;
+        if self.table.count_out_of_order(index) > most {
+            self.stats.out_of_order_discarded += self.table.discard_out_of_order(most - most / 4);
         }
     }
 

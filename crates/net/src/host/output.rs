@@ -369,5 +369,6 @@ impl Host {
             }
             self.table.arm(index);
         }
+        self.table.count_out_of_order(index);
     }
 }

@@ -22,6 +22,8 @@ struct Slot {
     live: bool,
     /// The time of its entry among the timers.
     armed: Option<Instant>,
+    /// The memory of its out-of-order data, as it is counted in [`Table::out_of_order`].
+    out_of_order: usize,
     connection: Box<Connection>,
 }
 
@@ -41,6 +43,8 @@ pub(crate) struct Table {
     latest: Option<u32>,
     /// One entry per connection that is to wake: at that time or later.
     timers: BTreeSet<(Instant, u32)>,
+    /// The memory of the out-of-order data of all connections, in bytes.
+    out_of_order: usize,
 }
 
 impl Table {
@@ -100,6 +104,7 @@ impl Table {
                     generation: 0,
                     live: true,
                     armed: None,
+                    out_of_order: 0,
                     connection: Box::new(Connection::new(config, path, listener, settings)),
                 });
                 (self.slots.len() - 1) as u32
@@ -130,6 +135,33 @@ impl Table {
             slot.connection.tcp.give_back_memory();
             self.free.push(index);
         }
+        self.count_out_of_order(index);
+    }
+
+    /// Counts the out-of-order data of a connection, which may have changed. Returns the memory of all.
+    pub fn count_out_of_order(&mut self, index: u32) -> usize {
+        if let Some(slot) = self.slots.get_mut(index as usize) {
+            let now = slot.connection.tcp.out_of_order_memory();
+            self.out_of_order = self.out_of_order - std::mem::replace(&mut slot.out_of_order, now) + now;
+        }
+        self.out_of_order
+    }
+
+    /// Discards the out-of-order data of the connections with the most of it, until no more than `most` bytes are left.
+    /// Returns the number of these connections. As this looks at every connection, `most` should leave room for a while.
+    pub fn discard_out_of_order(&mut self, most: usize) -> u64 {
+        let slots = self.slots.iter().zip(0..).filter(|(slot, _)| slot.out_of_order > 0);
+        let mut greediest: Vec<(usize, u32)> = slots.map(|(slot, index)| (slot.out_of_order, index)).collect();
+        greediest.sort_unstable();
+        let mut discarded = 0;
+        while self.out_of_order > most
+            && let Some((_, index)) = greediest.pop()
+        {
+            self.slots[index as usize].connection.tcp.discard_out_of_order();
+            self.count_out_of_order(index);
+            discarded += 1;
+        }
+        discarded
     }
 
     /// Makes sure that a connection is woken in time. An entry that is early enough stays, since most timers

@@ -372,6 +372,41 @@ fn what_arrived_stays_as_it_was() {
 }
 
 #[test]
+fn out_of_order_data_of_all_connections_is_bounded_at_the_expense_of_the_greediest() {
+    let mut server = Pair::new().server;
+    server.settings.most_out_of_order = 20_000;
+    let now = Instant::ZERO;
+    let isns: Vec<u32> = (0..20)
+        .map(|port| {
+            let isn = answers(&mut server, now, &segment(port + 1, 0, 0, Flags::SYN, b""))[0].seq.0;
+            answers(&mut server, now, &segment(port + 1, 1, isn.wrapping_add(1), Flags::ACK, b""));
+            isn
+        })
+        .collect();
+    // Returns the acknowledgment number.
+    let give = |server: &mut Host, port: u16, seq, payload: &[u8]| {
+        let ack = isns[usize::from(port) - 1].wrapping_add(1);
+        let answers = answers(server, now, &segment(port, seq, ack, Flags::ACK, payload));
+        answers.last().map_or(0, |segment| segment.ack.0)
+    };
+    give(&mut server, 1, 4, b"def");
+    for i in 0..2000 {
+        give(&mut server, 2 + (i % 19) as u16, 10 + 2 * i, b"x");
+        assert!(server.table.count_out_of_order(0) <= 20_000);
+    }
+    assert!(server.stats().out_of_order_discarded >= 10);
+    // The most modest connection has kept its data, and the greediest take theirs again.
+    assert_eq!(give(&mut server, 1, 1, b"abc"), 7);
+    assert_eq!(give(&mut server, 2, 1, &[0; 9]), 10);
+    let next = give(&mut server, 2, 10, &[0; 100]);
+    assert!(next >= 110, "{next}");
+    for port in 1..=20 {
+        give(&mut server, port, 1, &[0; 5000]);
+    }
+    assert_eq!(server.table.count_out_of_order(0), 0);
+}
+
+#[test]
 fn a_syn_in_time_wait_opens_anew() {
     let mut pair = Pair::new();
     let now = Instant::ZERO;

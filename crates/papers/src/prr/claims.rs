@@ -1,4 +1,4 @@
-//! The claims of §3 and §4 that these figures decide.
+//! Claims of figures 2 to 4 (§3 and §4) alone: every other experiment has its `claims` in its own module.
 
 use super::cell::{Acks, Flow, Scheme, SchemeCell, run_cell};
 use super::trace::Step;

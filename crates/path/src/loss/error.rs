@@ -3,7 +3,7 @@
 use recoup_units::Direction;
 use thiserror::Error;
 
-use super::grammar::{KINDS, PARAMETERS};
+use super::grammar::{KINDS, MOST_RULES, PARAMETERS};
 
 /// A loss rule that cannot be read, or that does not fit the flow.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -13,6 +13,12 @@ pub enum DropRulesError {
     Missing {
         /// The whole list.
         list: String,
+    },
+    /// There are too many rules.
+    #[error("expected at most {MOST_RULES} loss rules, found {found}")]
+    TooMany {
+        /// How many there are.
+        found: usize,
     },
     /// An unknown kind of loss.
     #[error("`{rule}`: unknown kind of loss `{word}`: expected {}, after up: or down: if any", KINDS.join(", "))]

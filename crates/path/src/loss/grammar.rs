@@ -14,6 +14,9 @@ use crate::{Probability, ProbabilityError};
 /// The kinds of loss, by name.
 pub(super) const KINDS: &[&str] = &["none", "tail", "data", "syn", "ack", "offset", "bernoulli", "gilbert-elliott"];
 
+/// The most rules of a list. Every packet passes each of them.
+pub(super) const MOST_RULES: usize = 1000;
+
 /// The named values of `gilbert-elliott`, in the order they take without names.
 pub(super) const PARAMETERS: &[&str] = &["loss_bad", "loss_good"];
 
@@ -45,6 +48,9 @@ impl FromStr for DropRules {
                 }
                 _ => rules.push(piece.to_owned()),
             }
+        }
+        if rules.len() > MOST_RULES {
+            return Err(DropRulesError::TooMany { found: rules.len() });
         }
         rules.iter().map(|rule| Reader { rule }.read()).collect::<Result<_, _>>().map(Self)
     }

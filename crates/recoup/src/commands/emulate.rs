@@ -17,7 +17,7 @@ use std::process::{Command, ExitStatus};
 
 const HELP: &str = "\
 COMMAND runs in a network namespace of its own, as the client: its packets travel up, packets to it
-travel down. It reaches this machine at $RECOUP_OUTSIDE and $RECOUP_OUTSIDE6, where its default
+travel down. It sees no processes but those it starts, and what it mounts is not mounted outside. It reaches this machine at $RECOUP_OUTSIDE and $RECOUP_OUTSIDE6, where its default
 route leads. Within other emulators, $RECOUP_BASE and $RECOUP_BASE6 are the outermost machine. Needs
 root, or a system whose users may create namespaces.
 
@@ -176,10 +176,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let files = records.close();
     let (code, report) = played?;
     if let Some(report) = report {
+        // Before the report, which may have nowhere to go.
+        let published = files.and_then(|files| files.into_iter().try_for_each(|file| Ok(file.publish()?)));
         print_report(&report, &path, args.seed);
-        for file in files? {
-            file.publish()?;
-        }
+        published?;
     }
     Ok(code)
 }
@@ -200,6 +200,9 @@ fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(u8, Option<Report>), 
         }
         Err(e) => return Err(e.into()),
     };
+    if running.sees_others() {
+        console::note("the command sees all processes of this machine: the system permits no /proc of its own");
+    }
     pass_on(signals, running.signaller()?);
     // An error ends this process, which kills the command: without a path it would wait for ever.
     let report = carry(relay, wire, &running)?;

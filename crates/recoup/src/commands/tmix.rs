@@ -7,7 +7,7 @@ use clap::{Subcommand, ValueEnum};
 use recoup_captures::filter::Filter;
 use recoup_captures::tmix;
 use recoup_sim::traffic::cvec::{self, ConnectionVector};
-use recoup_sim::traffic::synth::{QUANTITIES, Synth};
+use recoup_sim::traffic::synth::{self, QUANTITIES, Synth};
 use recoup_support::output_file::Files;
 use recoup_support::quantity::{format_duration, parse_duration};
 use recoup_trace::analyze::ConnectionFilter;
@@ -89,9 +89,6 @@ enum Format {
 
 const INTERRUPTED: &str = "interrupted: the vectors are those of the packets read so far";
 
-/// The most connections of a synthetic mix, on average.
-const MOST: f64 = 1e7;
-
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (1e-3..=1e5).contains(rate));
     rate.ok_or_else(|| "expected a number of connections a second, from 0.001 to 100000".into())
@@ -156,8 +153,8 @@ fn extract(args: &Extract) -> Result<(), Failure> {
 
 fn synthesize(args: &SynthArgs) -> Result<(), Failure> {
     let &SynthArgs { seed, rate, duration, .. } = args;
-    if rate * duration.as_secs_f64() > MOST {
-        let line = "--rate times --duration: expected at most 10,000,000 connections";
+    if rate * duration.as_secs_f64() > synth::MOST {
+        let line = "--rate times --duration: expected at most 1,000,000 connections";
         return Err(Failure::Wrong(line.into()));
     }
     let output = Output::create(&mut Files::default(), OUTPUT, &args.written.output)?;

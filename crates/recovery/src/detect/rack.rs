@@ -22,7 +22,7 @@
 //! the highest SACKed one (Linux).
 //!
 //! In Linux 6, the timer expires 2 ms later, and DSACKs widen the window only after reordering was
-//! detected (`tcp_rack_mark_lost`, `tcp_dsack_seen`).
+//! detected (`tcp_rack_mark_lost`, `tcp_dsack_seen`; `Sender::take_dsack` decides which DSACKs count).
 
 use crate::ack::AckSummary;
 use crate::scoreboard::{Scoreboard, Sent};

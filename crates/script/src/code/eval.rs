@@ -1,6 +1,6 @@
 //! Runs code.
 
-use super::{Function, Node, Statement, Value, What, names, value::Data};
+use super::{Function, Node, Statement, Value, What, names, value::Data, value::LONGEST};
 use crate::error::{Place, Wrong};
 use recoup_tcp::Info;
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ pub(crate) fn run(
     statements: &[Statement],
     info: &Info,
     variables: &mut Variables,
-    mut print: impl FnMut(Place, String),
+    mut print: impl FnMut(Place, String) -> Result<(), Wrong>,
 ) -> Result<Outcome, Wrong> {
     for statement in statements {
         match &statement.what {
@@ -47,8 +47,13 @@ pub(crate) fn run(
             }
             What::Print(values) => {
                 let scope = Scope { info, variables };
-                let texts: Result<Vec<_>, _> = values.iter().map(|v| scope.value(v).map(|v| v.to_string())).collect();
-                print(statement.place, texts?.join(" "));
+                let mut line = String::new();
+                for (i, value) in values.iter().enumerate() {
+                    line += if i > 0 { " " } else { "" };
+                    line += &scope.value(value)?.to_string();
+                    check_size(line.len(), statement.place)?;
+                }
+                print(statement.place, line)?;
             }
             What::Assign(name, operator, value) => {
                 let scope = Scope { info, variables };
@@ -58,12 +63,27 @@ pub(crate) fn run(
                     let result = old.binary(*operator, &new);
                     new = result.map_err(|e| Wrong::new(statement.place, e))?;
                 }
+                check_size(new.size(), statement.place)?;
+                if variables.len() >= MOST_VARIABLES && !variables.contains_key(name) {
+                    let why = format!("expected at most {MOST_VARIABLES} variables");
+                    return Err(Wrong::new(statement.place, why));
+                }
                 variables.insert(name.clone(), new);
             }
             What::Pass => {}
         }
     }
     Ok(Outcome::Passed)
+}
+
+/// The most variables of a script.
+const MOST_VARIABLES: usize = 1000;
+
+fn check_size(bytes: usize, place: Place) -> Result<(), Wrong> {
+    match bytes > LONGEST {
+        true => Err(Wrong::new(place, format!("expected values and lines of at most {LONGEST} bytes"))),
+        false => Ok(()),
+    }
 }
 
 struct Scope<'a> {
@@ -118,8 +138,13 @@ impl Scope<'_> {
                 apply(*function, values?).map_err(at)?
             }
             Node::Tuple(values) => {
-                let values: Result<Vec<_>, _> = values.iter().map(|v| self.value(v)).collect();
-                Data::Tuple(values?)
+                let mut size = 0;
+                let sized = |v| {
+                    let data = self.value(v)?;
+                    size += data.size();
+                    check_size(size, v.place).map(|()| data)
+                };
+                Data::Tuple(values.iter().map(sized).collect::<Result<_, _>>()?)
             }
         })
     }

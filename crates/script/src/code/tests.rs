@@ -16,7 +16,10 @@ fn outcome(code: &str) -> String {
         return format!("error: {}: {}", e.place, e.message);
     }
     let mut variables = Variables::new();
-    match run(&statements, &info, &mut variables, |_, line| out += &format!("{line};")) {
+    match run(&statements, &info, &mut variables, |_, line| {
+        out += &format!("{line};");
+        Ok(())
+    }) {
         Ok(Outcome::Passed) => out,
         Ok(Outcome::Failed(place, line)) => format!("{out}failed: {place}: {line}"),
         Err(e) => format!("error: {}: {}", e.place, e.message),
@@ -42,6 +45,20 @@ fn expressions_have_pythons_values() {
     ] {
         assert_eq!(outcome(&format!("print({expression})")), format!("{value};"), "{expression}");
     }
+}
+
+#[test]
+fn values_that_would_take_all_memory_are_refused() {
+    let doubled = |statement: &str| outcome(&format!("a = 'x'\n{}", statement.repeat(60)));
+    let too_large = "error: 14:5: expected values and lines of at most 10000 bytes";
+    assert_eq!(doubled("a = (a, a)\n"), too_large.replace("14:5", "15:9"));
+    assert!(doubled("a += a\n").starts_with("error: "));
+    let many = |count: usize| (0..count).map(|i| format!("a{i} = 1\n")).collect::<String>();
+    assert_eq!(outcome(&many(1000)), "");
+    assert_eq!(outcome(&many(1001)), "error: 1007:1: expected at most 1000 variables");
+    let long = format!("a = '{}'\n", "x".repeat(9000));
+    assert!(outcome(&format!("{long}print(a)")).len() > 9000);
+    assert!(outcome(&format!("{long}print(a, a)")).starts_with("error: 8:1: expected values and lines of at most"));
 }
 
 #[test]

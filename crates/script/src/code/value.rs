@@ -12,8 +12,8 @@ pub(crate) enum Data {
     Tuple(Vec<Data>),
 }
 
-/// The greatest length of a string, in bytes.
-const LONGEST: usize = 10_000;
+/// The greatest length of a string, and the greatest size of the value of a variable or of a tuple, in bytes.
+pub(super) const LONGEST: usize = 10_000;
 
 impl fmt::Display for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,6 +35,16 @@ impl fmt::Display for Data {
 }
 
 impl Data {
+    /// Its size in memory, about, in bytes.
+    pub fn size(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Integer(_) | Self::Float(_) | Self::Boolean(_) => 0,
+                Self::Text(text) => text.len(),
+                Self::Tuple(values) => values.iter().map(Self::size).sum(),
+            }
+    }
+
     pub fn is_true(&self) -> bool {
         match self {
             Self::Integer(n) => *n != 0,

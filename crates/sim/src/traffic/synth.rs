@@ -36,6 +36,9 @@ pub const QUANTITIES: [(&str, &str, &str); 9] = [
     ("loss", "none but that of the world's queues", "our choice"),
 ];
 
+/// The most connections that should be synthesized, on average. Each takes about 500 bytes.
+pub const MOST: f64 = 1e6;
+
 /// What to synthesize.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Synth {

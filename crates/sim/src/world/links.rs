@@ -322,10 +322,11 @@ impl Links {
         self.moved[host as usize].pop_front()
     }
 
-    /// Whether copies of packets of this flow may be on their way.
-    pub fn hold_copies_of(&self, flow: FlowId) -> bool {
+    /// Whether copies of packets of this flow, which takes this route, may be on their way.
+    pub fn hold_copies_of(&self, flow: FlowId, route: RouteId) -> bool {
         let of_flow = |carried: &Carried| carried.packet.flow == flow;
-        let mut links = self.links.iter();
+        let Route { up, down } = &self.routes[route.0 as usize];
+        let mut links = up.iter().chain(down).map(|link| &self.links[link.0 as usize]);
         let mut moved = self.moved.iter().flatten();
         self.duplicate
             && (links.any(|link| link.chain.packets().any(of_flow)) || moved.any(|moved| of_flow(moved.carried())))

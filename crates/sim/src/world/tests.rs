@@ -111,6 +111,26 @@ impl Observer for Arrivals {
 }
 
 #[test]
+fn a_world_with_too_much_traffic_ends() {
+    for (most, overload, events) in [
+        ((20, 1000), Some(Overload::Flows), 0..30),
+        ((200, 150), Some(Overload::Packets), 0..2000),
+        ((200, 1000), None, 200..2000),
+    ] {
+        let mut topology = Topology::default();
+        let [up, down] = ["up", "down"].map(|name| topology.add_link(name, vec![HopSpec::Delay(ms(20))]));
+        let route = topology.add_route(&[up], &[down]);
+        let mut world = World::new(&topology, 7).unwrap();
+        world.most = most;
+        let start = |i: u64| (Instant::from_millis(i), route);
+        let spec = spec("linux-6", Workload::exchange(300, 10 * MSS));
+        let ended = world.run(&mut Flows::new(spec, (0..100).map(start).collect()), FOREVER, &mut NoObserver);
+        assert_eq!(ended.overload, overload);
+        assert!(events.contains(&ended.events), "{ended:?}");
+    }
+}
+
+#[test]
 fn a_world_of_one_flow_is_a_simulation() {
     let loss = |rule: &str| HopSpec::Loss(rule.parse::<LossSpec>().unwrap());
     let queue = rate(10_000_000, Queue::Packets(20));

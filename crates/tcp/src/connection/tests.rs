@@ -123,6 +123,51 @@ fn bytes_of_a_segment_the_endpoint_drops_change_nothing() {
 }
 
 #[test]
+fn out_of_order_data_takes_memory_in_proportion_to_its_size() {
+    let config = Config { receive_buffer: 4 << 20, ..config() };
+    let mut served = Served::new(&config);
+    let far = (4 << 20) - 10;
+    served.data(far, b"x");
+    assert!(served.connection.out_of_order_memory() < 1024);
+    // Bytes that follow one another share a piece.
+    (1..9).for_each(|i| served.data(far + i, b"x"));
+    assert!(served.connection.out_of_order_memory() < 1024);
+    assert_eq!(served.connection.received.len(), 0);
+    served.connection.give_back_unused_memory(true);
+    assert_eq!(served.connection.out_of_order_memory(), 0);
+    assert!(!served.connection.endpoint().receiver().holds(Span::at(Offset(far.into()), 1)));
+}
+
+#[test]
+fn too_much_out_of_order_data_is_discarded_from_its_end_and_taken_again() {
+    let mut served = Served::new(&Config { receive_buffer: 4000, ..config() });
+    let bytes: Vec<u8> = (0..4000_u32).map(|i| (i % 251) as u8).collect();
+    let odd = || (1..4000_u32).step_by(2);
+    let one = |served: &mut Served, at: u32| served.data(1 + at, &bytes[at as usize..][..1]);
+    odd().rev().for_each(|at| one(&mut served, at));
+    let most = LEAST_REASSEMBLY as usize;
+    let held = served.connection.out_of_order_memory();
+    assert!(held <= most && held > most / 2, "{held}");
+    // What is nearest to the gap stays, and nothing is reported that is not held.
+    let holds = |served: &Served, at: u32| {
+        let span = Span::at(Offset::DATA + u64::from(at), 1);
+        served.connection.endpoint().receiver().holds(span)
+    };
+    assert!(holds(&served, 1) && !holds(&served, 3999));
+    assert_eq!(odd().filter(|at| holds(&served, *at)).count(), served.connection.reassembly.pieces());
+    served.connection.discard_out_of_order();
+    assert!(!odd().any(|at| holds(&served, at)));
+    (0..4000).rev().for_each(|at| one(&mut served, at));
+    (0..4000).for_each(|at| one(&mut served, at));
+    let mut read = Vec::new();
+    while read.len() < bytes.len() {
+        read.extend(served.read());
+    }
+    assert_eq!(read, bytes);
+    assert_eq!(served.connection.out_of_order_memory(), 0);
+}
+
+#[test]
 fn bytes_beyond_the_window_are_not_kept() {
     let mut served = Served::new(&Config { receive_buffer: 4, ..config() });
     served.data(1, b"abcdef");

@@ -9,6 +9,10 @@ use recoup_recovery::Ack;
 /// half a turn (RFC 7323 §5.5).
 const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 
+/// The smallest MSS option that counts, in bytes (Linux `TCP_MIN_SND_MSS`): headers would outweigh the payload of smaller
+/// segments many times.
+const LEAST_PEER_MSS: u16 = 48;
+
 /// A reset for whoever sent an ACK of `at`: it stands exactly where they expect (§3.10.7.1).
 fn reset_at(at: SeqNumber) -> Segment {
     Segment { seq: at, flags: Flags::RST, ..Segment::default() }
@@ -96,7 +100,7 @@ impl Endpoint {
         }
         let options_len = if self.timestamps { Config::TIMESTAMPS_LEN } else { 0 };
         // RFC 9293 §3.7.1: 536 where the option is absent.
-        let peer = options.mss.unwrap_or(536);
+        let peer = options.mss.unwrap_or(536).max(LEAST_PEER_MSS);
         // Both announce their MSS without the options that every segment carries (RFC 6691 §2).
         self.full_segment = self.config.announced_mss().min(peer).saturating_sub(options_len).max(1);
         self.sender.set_mss(u32::from(self.full_segment));
@@ -277,6 +281,11 @@ impl Endpoint {
             // The peer missed our ACK of its FIN: the wait begins anew.
             self.time_wait_until = Some(now + TIME_WAIT);
         }
+    }
+
+    /// Forgets the out-of-order data from `offset` on, whose bytes are discarded.
+    pub(crate) fn discard_received_from(&mut self, offset: Offset) {
+        self.receiver.discard_from(offset);
     }
 
     /// State changes that FINs and their ACKs bring.

@@ -106,7 +106,7 @@ fn bad_input_is_named() {
         (&["tmix", "synth", "--duration", "0s"], "invalid value '0s' for '--duration <TIME>'"),
         (
             &["tmix", "synth", "--rate", "100000", "--duration", "1h"],
-            "--rate times --duration: expected at most 10,000,000 connections",
+            "--rate times --duration: expected at most 1,000,000 connections",
         ),
     ] {
         let outcome = dir.run(args);

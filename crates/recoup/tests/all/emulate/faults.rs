@@ -1,6 +1,7 @@
 //! Failing commands, signals, missing permissions, and cleanup.
 
 use crate::emulate::{World, finish, until};
+use recoup_testing::skip;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -85,6 +86,34 @@ fn background_processes_end_with_the_emulator() {
     let outcome = world.emulate(&[], &["sh", "-c", "sleep 60.75 >&- 2>&- & exit 3"]);
     assert_eq!(outcome.status, Some(3), "{outcome:?}");
     assert_eq!(sleeping(&["60.75"]), 0);
+}
+
+#[test]
+fn the_command_sees_and_mounts_nothing_outside() {
+    let Some(world) = World::new() else { return };
+    let script = "echo $$ /proc/[0-9]*; cat /proc/$$/comm; mount -t tmpfs none . && cd . && touch inside";
+    let outcome = world.emulate(&[], &["sh", "-c", script]);
+    if outcome.stderr.contains("the command sees all processes") {
+        return skip("the system permits no /proc of its own");
+    }
+    // $$ is the second process, after that which keeps the namespace.
+    assert_eq!(outcome.stdout, "2 /proc/1 /proc/2\nsh\n", "{outcome:?}");
+    assert_eq!(std::fs::read_dir(world.path(".")).expect("the folder").count(), 0);
+}
+
+#[test]
+fn files_are_complete_where_standard_error_takes_nothing() {
+    let Some(world) = World::new() else { return };
+    for closed in ["/dev/full", "&-"] {
+        let script = format!("exec \"$0\" emulate --log=log --pcap=. -- sh -c 'exit 5' 2>{closed}");
+        let mut shell = recoup_testing::command("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_recoup")]).current_dir(world.path("."));
+        let status = world.namespace.run(move || shell.status()).expect("a namespace").expect("sh runs");
+        assert_eq!(status.code(), Some(5), "{closed}");
+        for file in ["log", "outside.pcap", "inside.pcap"] {
+            std::fs::remove_file(world.path(file)).expect("a file");
+        }
+    }
 }
 
 #[test]

@@ -160,7 +160,8 @@ fn the_smaller_mss_rules_each_way() {
         // The server means 1448 beside timestamps, which there will not be.
         (1460, false, 1448, true, [1460, 1460]),
         (65535, true, 1448, true, [1448, 1448]),
-        (1, false, 1000, false, [1, 1]),
+        // An MSS option below 48 counts as 48.
+        (1, false, 1000, false, [1, 48]),
     ];
     for (client, client_ts, server, server_ts, payloads) in cases {
         let side = |mss, timestamps| Config { mss, timestamps, ..config() };
@@ -185,8 +186,11 @@ fn without_an_mss_option_536_is_assumed() {
         ("ts 5/1", 524),
         ("mss 1000 ts 5/1", 988),
         ("mss 1012 ts 5/1", 1000),
-        ("mss 5 ts 5/1", 1), // absurd, but no reason to fall over
-        ("mss 0", 1),
+        // Less than 48 counts as 48.
+        ("mss 49", 49),
+        ("mss 47", 48),
+        ("mss 5 ts 5/1", 36),
+        ("mss 0", 48),
     ];
     for (options, payload) in cases {
         let config = with_timestamps();

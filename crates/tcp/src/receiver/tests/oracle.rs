@@ -10,6 +10,7 @@ enum Step {
     Arrive { start: u64, len: u64 },
     Acknowledge { room: usize },
     Read(u64),
+    Discard { from: u64 },
 }
 
 /// The stream's bytes are 1..END and its FIN is at END.
@@ -20,6 +21,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (1..=END, 1..40u64).prop_map(|(start, len)| Step::Arrive { start, len }),
         2 => (3..=4usize).prop_map(|room| Step::Acknowledge { room }),
         2 => (0..60u64).prop_map(Step::Read),
+        1 => (0..=END).prop_map(|from| Step::Discard { from }),
     ];
     prop::collection::vec(step, 1..200)
 }
@@ -58,6 +60,14 @@ impl Oracle {
         }
         self.latest = (range.start > next).then_some(range.start);
         arrival
+    }
+
+    /// Out-of-order data from `from` on is discarded.
+    fn discard(&mut self, from: u64) {
+        let next = self.next();
+        self.has.retain(|at| *at < from.max(next));
+        // Where a duplicate is not reported any more, an earlier arrival comes first.
+        self.latest = None;
     }
 
     /// A block is right if it is a whole island of data above the first hole.
@@ -122,6 +132,10 @@ proptest! {
                     let window = receiver.offer_window();
                     prop_assert_eq!(receiver.next() + window, receiver.edge());
                     prop_assert!(!receiver.window_update_due());
+                }
+                Step::Discard { from } => {
+                    receiver.discard_from(Offset(from));
+                    oracle.discard(from);
                 }
                 Step::Read(bytes) => {
                     let bytes = bytes.min(receiver.readable());
