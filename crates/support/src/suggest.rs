@@ -1,7 +1,13 @@
 //! Suggestions for misspelt words.
 
+/// The longest word that is compared: no known word is half as long.
+const LONGEST: usize = 200;
+
 /// `, did you mean `known`?` with the known word most similar to `word`; empty if none is similar.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    if word.len() > LONGEST {
+        return String::new();
+    }
     let word = word.to_lowercase();
     let similarity = |known: &str| strsim::normalized_damerau_levenshtein(&word, &known.to_lowercase());
     known
