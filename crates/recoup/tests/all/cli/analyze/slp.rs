@@ -197,7 +197,7 @@ fn wrong_use_is_refused_in_a_line() {
         (&["missing.pcap", "--study=slp"], "missing.pcap"),
         (
             &["--study=slp", "--likelihoods", "q.csv", "-o", "q.csv", "--format", "csv"],
-            "--likelihoods: expected another file than --output",
+            "--likelihoods q.csv: expected another file than --output",
         ),
     ] {
         let args = [&["analyze", CAPTURE], args].concat();
