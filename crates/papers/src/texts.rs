@@ -154,7 +154,7 @@ pub fn filled(note: &str, values: &[&dyn Display]) -> String {
         let (format, rest) = part.split_once('}').expect("the end of a gap");
         let value = values.next().expect("a value for each gap");
         text += &match format.strip_prefix(":.").and_then(|digits| digits.parse().ok()) {
-            Some(digits) => format!("{value:.0$}", digits),
+            Some(digits) => format!("{value:.digits$}"),
             None => value.to_string(),
         };
         text += rest;

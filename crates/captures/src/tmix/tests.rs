@@ -173,3 +173,37 @@ fn connections_without_their_handshake_are_left_out_and_counted() {
     assert_eq!(extraction.vectors.len(), 2);
     assert_eq!(extraction.without_handshake, 1);
 }
+
+/// Memory holds a limited number of connections that never open, whatever number of them the capture has.
+#[test]
+fn a_flood_of_syns_displaces_its_oldest() {
+    let folder = tempfile::tempdir().unwrap();
+    captured(folder.path(), &[]);
+    let paths = CapturePaths::new(folder.path(), "capture");
+    let mut reader = recoup_trace::read::Reader::open(&paths.server).unwrap();
+    let mut extractor = Extractor::default();
+    let mut flood = 0;
+    while let Some(packet) = reader.next() {
+        if flood == 0 {
+            let (mut syn, mut ack) = (*packet, *packet);
+            while flood < 100_000_u32 {
+                flood += 1;
+                let client = std::net::Ipv4Addr::from(0x0a00_0000 + flood);
+                syn.endpoints.src = (client, 1000).into();
+                extractor.packet(&syn);
+                // As many connections without a SYN.
+                ack.segment.flags = Flags::ACK;
+                ack.endpoints.src = (client, 2000).into();
+                extractor.packet(&ack);
+                extractor.packet(&ack);
+            }
+        }
+        extractor.packet(packet);
+    }
+    assert!(extractor.open.len() <= MOST_HALF_OPEN + 3 && extractor.finished.is_empty());
+    assert!(extractor.headless.latest.len() + extractor.headless.before.len() <= 2 * MOST_HEADLESS);
+    let extraction = extractor.finish();
+    assert_eq!(extraction.vectors.len(), 3);
+    assert_eq!(extraction.without_handshake, 200_000);
+    assert_eq!(extraction.notes.len(), 1);
+}

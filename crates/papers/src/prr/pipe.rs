@@ -87,7 +87,6 @@ fn falls_below(trace: &Trace) -> bool {
             delivered += ack.delivered;
             delivered < ARRIVED
         })
-        .into_iter()
         .any(|ack| ack.pipe_before_sending() < ack.ssthresh)
 }
 
