@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
 from functools import cached_property
 from html import escape
@@ -56,9 +57,13 @@ def _program() -> str:
 def _document(arguments: list[str], report: Report | None) -> dict:
     """Everything about the experiments that the arguments name."""
     command = [_program(), "document", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8") as program:
+    # Documents are longer than a pipe holds, so that the program would wait for a reader of one pipe who reads the other.
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as document,
+        subprocess.Popen(command, stdout=document, stderr=subprocess.PIPE, text=True, encoding="utf-8") as program,
+    ):
         try:
-            assert program.stdout and program.stderr
+            assert program.stderr
             lines = []
             for line in program.stderr:
                 step = line.rstrip("\n").split("\t")
@@ -67,11 +72,12 @@ def _document(arguments: list[str], report: Report | None) -> dict:
                 elif report is not None:
                     _, title, done, total = step
                     report(int(done), int(total), title, "experiments")
-            # The program prints its document once all experiments are finished, and nothing on standard error after that.
-            text = program.stdout.read()
         except BaseException:
             program.kill()
             raise
+        program.wait()
+        document.seek(0)
+        text = document.read()
     if program.returncode == 2:
         raise RecoupError(" ".join(lines).removeprefix("recoup: "))
     if program.returncode != 0:
