@@ -93,8 +93,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Buffers of 4 MiB, 128 KiB of it unsent, 128 MiB of out-of-order data, delayed ACKs as Linux has them, Nagle's rule, packets of up to `mtu`
-    /// bytes.
+    /// Buffers of 4 MiB, 128 KiB of it unsent, 128 MiB of out-of-order data, delayed ACKs as Linux has them, Nagle's rule,
+    /// packets of up to `mtu` bytes.
     pub fn new(mechanisms: Mechanisms, mtu: u16) -> Self {
         let quick = AckPolicy::LINUX_QUICK;
         Self {

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::time::Duration;
 
 impl Setup {
-    /// The settings of the scenario with these, such as `rtt=10ms drop=tail:1`, in their place.
+    /// The scenario with other values for these settings, such as `rtt=10ms drop=tail:1`.
     ///
     /// # Errors
     /// A value that its setting does not take.

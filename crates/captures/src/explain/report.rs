@@ -108,7 +108,7 @@ fn distances(facts: &Facts) -> String {
     match facts.distances.each_ref().map(|of| of.summary()) {
         [Some(client), Some(server)] => {
             let [client, server] = [client.p50, server.p50].map(|ms| duration(Duration::from_secs_f64(ms / 1e3)));
-            format!(" ({client} from the client, {server} from the server and back)")
+            format!(" (round trips: {client} to the client, {server} to the server)")
         }
         _ => String::new(),
     }

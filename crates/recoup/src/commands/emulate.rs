@@ -6,7 +6,7 @@ use recoup_lab::settings::{DROP_GRAMMAR, Settings};
 use recoup_net::{NetError, PacketCapture, PacketLog, Relay, Report, Running, Signaller, Wire, carries_super_packets};
 use recoup_path::PathSpec;
 use recoup_path::{DataSegments, HopSpec, LossKind, one_line};
-use recoup_support::output_file::{OutputError, OutputFile, create_folder};
+use recoup_support::output_file::{Files, OutputError, OutputFile, create_folder};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
@@ -118,9 +118,24 @@ impl Args {
             let line = "--offload: a path can only delay super-packets: expected --rtt alone";
             return Err(Failure::Wrong(line.into()));
         }
+        self.check_files(&settings)?;
         Ok(path)
     }
+
+    /// Checks that no file overwrites a recorded link or another file. They are made later: their threads would keep this
+    /// process out of a user namespace.
+    fn check_files(&self, settings: &Settings) -> Result<(), Failure> {
+        let mut files = Files::reading(settings.files());
+        self.log.as_deref().map_or(Ok(()), |log| files.write("--log", log))?;
+        for capture in self.pcap.iter().flat_map(|dir| CAPTURES.map(|name| dir.join(name))) {
+            files.write("--pcap", &capture)?;
+        }
+        Ok(())
+    }
 }
+
+/// The captures outside and inside of the path.
+const CAPTURES: [&str; 2] = ["outside.pcap", "inside.pcap"];
 
 /// The log and captures being written.
 struct Records {
@@ -139,8 +154,8 @@ impl Records {
         }
         if let Some(dir) = &args.pcap {
             create_folder(dir)?;
-            let file = |name| OutputFile::create(&dir.join(name));
-            let capture = PacketCapture::start(file("outside.pcap")?, file("inside.pcap")?)?;
+            let [outside, inside] = CAPTURES.map(|name| OutputFile::create(&dir.join(name)));
+            let capture = PacketCapture::start(outside?, inside?)?;
             relay.capture(capture.tap());
             records.capture = Some((dir.clone(), capture));
         }

@@ -21,7 +21,7 @@ machine's kernel.
 
 A line for each stream goes to standard output, or to standard error with --output -. With --once or
 --output the program ends after one stream, else when interrupted. This stream is the first that
-brings a byte: clients that connect and close, such as port scanners, do not count. With --from it is
+sends a byte: clients that connect and close, such as port scanners, do not count. With --from it is
 the first of that client, which may be empty. The bytes of all other streams are discarded. FILE
 appears when the stream is whole; if it breaks off, FILE stays as it was, and the exit status is 2.";
 

@@ -12,7 +12,8 @@
 //!                             it may be an original              unknowable: looks first
 //! ```
 //!
-//! A retransmission that looks like an original in every way never comes here.
+//! A retransmission that looks like an original in every way never comes here. What passed the capture point may be lost
+//! behind it: where the receiver's ACKs show that, they decide (`Row::confirmed`).
 
 use super::Transmission;
 use crate::{

@@ -1,6 +1,6 @@
 //! Nothing is lost and nothing overwritten: inputs, other outputs, modes, standard error that takes nothing.
 
-use super::analyze::endings::interrupt;
+use super::analyze::endings::interrupted;
 use super::analyze::{SENDER, captured};
 use crate::cli::folder;
 use recoup_testing::Folder;
@@ -62,6 +62,21 @@ fn outputs_of_one_command_are_apart() {
         let args: Vec<&str> = command.split(' ').collect();
         let other = if error == "-o" { "--output" } else { error };
         dir.refuses(&args, &[&format!(": expected another file than {other}")]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_emulator_overwrites_neither_its_link_nor_its_captures() {
+    let dir = folder();
+    dir.write("link.trace", "100\n");
+    symlink("link.trace", dir.path("log")).expect("a link");
+    for (args, part) in [
+        ("--link link.trace --log log", "cannot write `log`: it is link.trace, which is read"),
+        ("--pcap . --log ./inside.pcap", "expected another file than --log"),
+    ] {
+        let args: Vec<&str> = ["emulate"].into_iter().chain(args.split(' ')).chain(["--", "true"]).collect();
+        dir.refuses(&args, &[part]);
     }
 }
 
@@ -172,23 +187,8 @@ fn pages_and_completions_are_written_all_or_not_at_all() {
 #[test]
 fn interrupted_vectors_say_so() {
     let (dir, _) = captured("20");
-    let capture = dir.bytes(SENDER);
-    let mut child = dir
-        .command(&["tmix", "extract", "-", "-o", "part.cvec"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program starts");
-    let mut input = child.stdin.take().expect("a pipe");
-    // More than a pipe's buffer: once it is written, the program is reading.
-    input.write_all(&capture).expect("it reads");
-    interrupt(&child);
-    let begun = Instant::now();
-    while input.write_all(&capture).is_ok() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it reads on");
-    }
-    assert_eq!(child.wait().expect("it ends").signal(), Some(2));
+    let output = interrupted(&dir, &["tmix", "extract", "-", "-o", "part.cvec"]);
+    assert_eq!(output.status.signal(), Some(2), "{output:?}");
     let lines = dir.read("part.cvec");
     let about = lines.lines().nth(1).expect("a second line");
     assert_eq!(about, "# interrupted: the vectors are those of the packets read so far");

@@ -6,11 +6,12 @@ use std::process::Stdio;
 
 #[cfg(unix)]
 use {
+    recoup_testing::Folder,
     serde_json::Value,
     std::fs,
     std::io::Write,
     std::os::unix::process::ExitStatusExt,
-    std::process::{Child, Command},
+    std::process::{Child, Command, Output},
     std::time::{Duration, Instant},
 };
 
@@ -42,26 +43,8 @@ fn a_closed_pipe_is_no_error() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_reading() {
-    // More than a pipe's buffer: once it is written, the program is reading.
     let (dir, _) = captured("20");
-    let capture = fs::read(dir.path(SENDER)).expect("a capture");
-    assert!(capture.len() > 1 << 17);
-    let mut child = dir
-        .command(&["analyze", "-", "--format", "json"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut input = child.stdin.take().expect("a pipe");
-    input.write_all(&capture).expect("it reads");
-    interrupt(&child);
-    // The input never ends.
-    let begun = Instant::now();
-    while input.write_all(&capture).is_ok() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it reads on");
-    }
-    let output = child.wait_with_output().expect("the program ends");
+    let output = interrupted(&dir, &["analyze", "-", "--format", "json"]);
     assert_eq!(output.status.signal(), Some(2), "{output:?}");
     let stderr = String::from_utf8_lossy(&output.stderr);
     let note = "recoup: note: standard input: interrupted: only the first ";
@@ -102,6 +85,30 @@ fn an_interrupt_draws_the_packets_read_so_far() {
     let note = "recoup: note: long.pcap: interrupted: only the first ";
     assert!(stderr.contains(note), "{stderr}");
     assert!(dir.read("0.svg").contains("Connection 0: "));
+}
+
+/// Runs a command that reads the sender's capture from standard input again and again, and interrupts it.
+#[cfg(unix)]
+pub fn interrupted(dir: &Folder, args: &[&str]) -> Output {
+    // More than a pipe's buffer: once it is written, the program is reading.
+    let capture = dir.bytes(SENDER);
+    assert!(capture.len() > 1 << 17);
+    let mut child = dir
+        .command(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(&capture).expect("it reads");
+    interrupt(&child);
+    // The input never ends.
+    let begun = Instant::now();
+    while input.write_all(&capture).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it reads on");
+    }
+    child.wait_with_output().expect("the program ends")
 }
 
 /// Sends the signal of Ctrl-C.

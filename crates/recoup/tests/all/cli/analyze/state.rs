@@ -6,14 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 #[cfg(unix)]
-use {
-    super::endings::interrupt,
-    serde_json::Value,
-    std::io::Write,
-    std::os::unix::process::ExitStatusExt,
-    std::process::Stdio,
-    std::time::{Duration, Instant},
-};
+use {super::endings::interrupted, serde_json::Value, std::os::unix::process::ExitStatusExt};
 
 /// A folder with a capture, the same in two parts (a.pcap, b.pcap), cut within a connection.
 fn in_parts() -> Folder {
@@ -274,24 +267,7 @@ fn a_state_is_replaced_only_after_the_findings_are_printed() {
 #[test]
 fn an_interrupted_run_saves_how_far_it_came() {
     let (dir, _) = captured("20");
-    let capture = fs::read(dir.path(SENDER)).expect("a capture");
-    let args = ["analyze", "--state", "s", "-", "--format", "json"];
-    let mut child = dir
-        .command(&args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut input = child.stdin.take().expect("a pipe");
-    // More than a pipe's buffer: once it is written, the program is reading.
-    input.write_all(&capture).expect("it reads");
-    interrupt(&child);
-    let begun = Instant::now();
-    while input.write_all(&capture).is_ok() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it reads on");
-    }
-    let output = child.wait_with_output().expect("the program ends");
+    let output = interrupted(&dir, &["analyze", "--state", "s", "-", "--format", "json"]);
     assert_eq!(output.status.signal(), Some(2), "{output:?}");
     let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let outcome = dir.run(&["analyze", "--state", "s", "--format", "json"]);
