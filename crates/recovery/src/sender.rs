@@ -281,7 +281,7 @@ impl<C: CongestionControl> Sender<C> {
     //= RFC 9002 §7.2 SHOULD: "If the maximum datagram size is decreased in order to complete the handshake, the
     //=   congestion window SHOULD be set to the new initial congestion window."
     //= deviation: the window keeps its number of segments
-    pub fn set_mss(&mut self, mss: u32) {
+    pub fn set_mss(&mut self, now: Instant, mss: u32) {
         self.peer.mss = mss.clamp(1, Self::MOST_MSS);
         if !self.board.numbers_packets() {
             self.peer.full = self.peer.mss;
@@ -289,6 +289,9 @@ impl<C: CongestionControl> Sender<C> {
         if self.board.counts_bytes() {
             self.board.count_bytes(self.peer.mss);
         }
+        // The peer's window may have had room for a segment of the old size and have none for one of the new.
+        self.update_persist(now);
+        self.log_changes(now);
     }
 
     /// Changes the state. The change is logged once everything that belongs to it is done, or before the

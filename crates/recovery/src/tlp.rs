@@ -178,6 +178,11 @@ impl LossProbe {
         self.due > 0
     }
 
+    /// Whether the timer has expired and one probe is left to be sent.
+    pub fn is_last_due(&self) -> bool {
+        self.due == 1
+    }
+
     /// Whether the timer may be armed: the last probe is answered. Linux 6 always arms it, and checks for an
     /// unanswered probe when the timer expires (`tcp_send_loss_probe`).
     pub fn may_arm(&self, rules: &ProbeRules) -> bool {

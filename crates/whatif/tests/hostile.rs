@@ -170,7 +170,7 @@ fn reruns_of_anything_end_and_repeat() {
         0_u8..=15,
         prop_oneof![Just(Host::Client), Just(Host::Server)],
     );
-    let config = ProptestConfig { cases: 400, ..ProptestConfig::default() };
+    let config = ProptestConfig::with_cases(2 * ProptestConfig::default().cases);
     let reproduced = Cell::new(0);
     let result = TestRunner::new(config).run(&connections, |(packets, mss, scale, sender)| {
         let packets = connection(&packets, mss, scale);
@@ -230,27 +230,30 @@ fn studies_of_anything_end_and_repeat() {
     }
     .instances();
     let studied = Cell::new(0);
-    let result = TestRunner::new(ProptestConfig::with_cases(400)).run(&connections, |(made, sender, profile)| {
-        let (made, random): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-        let packets = connection(&made, 1460, 7);
-        let rows: Vec<_> = (3..).zip(random).filter(|(_, random)| random % 3 == 0).collect();
-        let rows: Vec<_> = rows.into_iter().map(|(frame, r)| retransmission(frame, r)).collect();
-        let profile: Profile = profile.parse().unwrap();
-        let subject =
-            Subject { packets: &packets, sender, profile: &profile, retransmissions: &rows, lists_events: true };
-        let found = study(&subject, &instances);
-        prop_assert_eq!(&found, &study(&subject, &instances));
-        if let Ok(found) = found {
-            let listed: u32 = found.events.iter().map(|_| 1).sum();
-            let counted = ChangeKind::ALL.map(|kind| {
-                let of = |change: &Change| change.events(kind);
-                found.changes.iter().map(of).sum::<u32>()
-            });
-            prop_assert_eq!(listed, counted.iter().sum::<u32>());
-            studied.set(studied.get() + listed);
-        }
-        Ok(())
-    });
+    let result = TestRunner::new(ProptestConfig::with_cases(2 * ProptestConfig::default().cases)).run(
+        &connections,
+        |(made, sender, profile)| {
+            let (made, random): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+            let packets = connection(&made, 1460, 7);
+            let rows: Vec<_> = (3..).zip(random).filter(|(_, random)| random % 3 == 0).collect();
+            let rows: Vec<_> = rows.into_iter().map(|(frame, r)| retransmission(frame, r)).collect();
+            let profile: Profile = profile.parse().unwrap();
+            let subject =
+                Subject { packets: &packets, sender, profile: &profile, retransmissions: &rows, lists_events: true };
+            let found = study(&subject, &instances);
+            prop_assert_eq!(&found, &study(&subject, &instances));
+            if let Ok(found) = found {
+                let listed: u32 = found.events.iter().map(|_| 1).sum();
+                let counted = ChangeKind::ALL.map(|kind| {
+                    let of = |change: &Change| change.events(kind);
+                    found.changes.iter().map(of).sum::<u32>()
+                });
+                prop_assert_eq!(listed, counted.iter().sum::<u32>());
+                studied.set(studied.get() + listed);
+            }
+            Ok(())
+        },
+    );
     result.unwrap();
     assert!(studied.get() > 0, "no detection changed");
 }

@@ -45,7 +45,7 @@ impl Host {
         };
         let taken = match decoded {
             Ok(decoded) => self.on_tcp(now, &decoded, packet, sink),
-            Err(DecodeError::NotTcp(_)) => self.on_other(packet, sink),
+            Err(DecodeError::NotTcp(_)) => self.on_other(now, packet, sink),
             Err(_) => false,
         };
         self.stats.ignored += u64::from(!taken);
@@ -183,7 +183,7 @@ impl Host {
     }
 
     /// A packet of another protocol than TCP. Returns whether it was for this host, and whole.
-    fn on_other(&mut self, packet: &[u8], sink: &mut dyn Sink) -> bool {
+    fn on_other(&mut self, now: Instant, packet: &[u8], sink: &mut dyn Sink) -> bool {
         match icmp::read(packet) {
             Some(Message::Echo { to, from }) => {
                 let ours = self.addresses.contains(&to);
@@ -200,7 +200,7 @@ impl Host {
                 let Some(index) = self.table.find(&path) else {
                     return false;
                 };
-                self.on_too_big(index, seq, mtu)
+                self.on_too_big(now, index, seq, mtu)
             }
             None => false,
         }
@@ -208,7 +208,7 @@ impl Host {
 
     /// The path takes packets of `mtu` bytes at most. Believed if it quotes a segment that is
     /// outstanding (RFC 5927 §4.1).
-    fn on_too_big(&mut self, index: u32, seq: recoup_wire::SeqNumber, mtu: u16) -> bool {
+    fn on_too_big(&mut self, now: Instant, index: u32, seq: recoup_wire::SeqNumber, mtu: u16) -> bool {
         let options = if self.settings.endpoint.timestamps { recoup_tcp::Config::TIMESTAMPS_LEN } else { 0 };
         let Some(connection) = self.table.at_mut(index) else {
             return false;
@@ -223,7 +223,7 @@ impl Host {
         }
         connection.path_mtu = Some(mtu);
         let most = largest_mss(mtu, version).saturating_sub(options);
-        connection.tcp.endpoint_mut().limit_mss(most);
+        connection.tcp.endpoint_mut().limit_mss(now, most);
         self.mark_dirty(index);
         true
     }

@@ -160,7 +160,7 @@ fn partition(total: u32, lost: u32, cuts: &[(u32, u32)]) -> Vec<Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(4 * ProptestConfig::default().cases))]
 
     #[test]
     fn deliveries_bound_the_segments_sent(

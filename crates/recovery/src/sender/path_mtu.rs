@@ -25,7 +25,7 @@ impl<C: CongestionControl> Sender<C> {
     /// segments are lost; numbered packets are lost as others are.
     pub fn on_path_mtu(&mut self, now: Instant, mss: u32) {
         //= RFC 5681 §3.1 SHOULD: "cwnd SHOULD be reduced by the ratio of the old segment size to the new segment size."
-        self.set_mss(mss.min(self.peer.mss));
+        self.set_mss(now, mss.min(self.peer.mss));
         if self.board.numbers_packets() {
             return;
         }

@@ -487,15 +487,21 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// A probe of RFC 9002's timer: what is lost, or new data, or the segment whose last transmission is the
-    /// oldest (§6.2.4).
+    /// oldest (§6.2.4). Without that RFC's loss detection, the last probe is never new data.
     fn timeout_probe(&self) -> Option<Transmission> {
         let repeat = |segment: &crate::scoreboard::SentSegment| Transmission::Again(segment.span, Trigger::Tlp);
         let lost = self.board.next_lost().map(repeat);
+        let oldest = || self.board.oldest_sent().or(self.board.last()).map(repeat);
+        // Only loss detection by time finds that a retransmission was lost. With another one, answered probes of new
+        // data alone would leave such a hole open for ever.
+        if !self.goes_by_packets() && self.timers.probe.is_last_due() {
+            return lost.or_else(oldest);
+        }
         //= RFC 9002 §6.2.4 SHOULD: "An endpoint SHOULD include new data in packets that are sent on PTO expiration."
         //= deviation: what is marked lost goes first; where packets are numbered, the host decides
         lost.or_else(|| self.next_new_at_once().map(Transmission::NewProbe))
             //= RFC 9002 §6.2.4 MAY: "Previously sent data MAY be sent if no new data can be sent."
-            .or_else(|| self.board.oldest_sent().or(self.board.last()).map(repeat))
+            .or_else(oldest)
     }
 
     /// A zero-window probe: the new data that fits, however little (this overrides silly-window avoidance),

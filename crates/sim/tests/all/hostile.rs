@@ -93,7 +93,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 
 /// A failing case prints the command that runs it again, so no file of failing seeds is needed.
 fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(8000) }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(32 * ProptestConfig::default().cases) }
 }
 
 proptest! {

@@ -103,7 +103,7 @@ impl Endpoint {
         let peer = options.mss.unwrap_or(536).max(LEAST_PEER_MSS);
         // Both announce their MSS without the options that every segment carries (RFC 6691 §2).
         self.full_segment = self.config.announced_mss().min(peer).saturating_sub(options_len).max(1);
-        self.sender.set_mss(u32::from(self.full_segment));
+        self.sender.set_mss(now, u32::from(self.full_segment));
     }
 
     /// The synchronized states (§3.10.7.4).

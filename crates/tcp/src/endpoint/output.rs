@@ -42,9 +42,9 @@ impl Endpoint {
     /// Limits new segments to `mss` payload bytes, because the path takes no longer ones (RFC 1191 §6,
     /// RFC 8201 §4). Outstanding segments stay as sent; the host cuts their retransmissions. A larger value
     /// than the present one changes nothing.
-    pub fn limit_mss(&mut self, mss: u16) {
+    pub fn limit_mss(&mut self, now: Instant, mss: u16) {
         self.full_segment = self.full_segment.min(mss).max(1);
-        self.sender.set_mss(u32::from(self.full_segment));
+        self.sender.set_mss(now, u32::from(self.full_segment));
     }
 
     /// Sets how long data may stay unacknowledged (RFC 9293 §3.9.1).

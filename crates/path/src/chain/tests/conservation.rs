@@ -133,7 +133,7 @@ fn damages(hops: &[HopSpec]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(2 * ProptestConfig::default().cases))]
 
     #[test]
     fn nothing_is_lost_or_invented(

@@ -358,7 +358,7 @@ impl Pair {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(2 * ProptestConfig::default().cases))]
 
     #[test]
     fn the_scoreboard_agrees_with_the_model(ops in vec(with_sack(), 1..60), memory in memory()) {

@@ -454,7 +454,7 @@ fn launch(network: &mut Network, attack: &Attack) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(2 * ProptestConfig::default().cases))]
 
     #[test]
     fn no_false_ack_loses_a_byte(

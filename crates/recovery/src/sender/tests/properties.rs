@@ -222,7 +222,7 @@ fn run(network: &mut Network, audit: &mut Audit, steps: usize) -> Result<(), Tes
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::default())]
 
     #[test]
     fn reductions_respect_their_bounds_and_converge(

@@ -161,7 +161,7 @@ impl Run {
             }
             Op::Write(bytes) => self.sender.on_written(self.now, *bytes),
             Op::Close => self.sender.close(self.now),
-            Op::SetMss(mss) => self.sender.set_mss(*mss),
+            Op::SetMss(mss) => self.sender.set_mss(self.now, *mss),
             Op::PathMtu { mss, probe: true } => {
                 self.sender.note_mtu_probe(self.sender.nxt());
                 self.sender.on_mtu_probe_lost(self.now, *mss);
@@ -346,7 +346,7 @@ impl Run {
         prop_assert_eq!(sender.pipe().0 as usize, flying.saturating_sub(duplicates));
         let waits = sender.una() > Offset::SYN && sender.una() < sender.limit();
         let idle = sender.next_send(self.now).is_none() && sender.next_timer().is_none();
-        prop_assert!(sender.gave_up() || !waits || !idle, "stalled");
+        prop_assert!(sender.gave_up() || !waits || !idle, "stalled: {sender:?}");
         self.sender.drain_events().for_each(drop);
         Ok(())
     }
@@ -382,7 +382,7 @@ fn the_invariants_hold_whatever_happens() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(6 * ProptestConfig::default().cases))]
 
     fn whatever_happens(
         profile in profile(),

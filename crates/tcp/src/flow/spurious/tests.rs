@@ -180,7 +180,7 @@ fn count(steps: &[Step]) -> (u64, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(10_000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40 * ProptestConfig::default().cases) })]
 
     #[test]
     fn the_order_of_parts_does_not_change_the_result(
