@@ -53,6 +53,8 @@ pub struct Facts {
     pub lost: LostTime,
     /// Connections that lost time.
     pub losers: u64,
+    /// FINs that nobody answered, and nobody waited for.
+    pub unanswered_fins: u64,
     /// Facts about each cause.
     pub causes: [CauseFacts; Cause::ALL.len()],
     /// Time in recovery by the trigger and the verdict of each episode's first retransmission. The last
@@ -239,8 +241,10 @@ impl Facts {
         let trigger = row.triggers.first();
         let facts = &mut self.causes[cost.cause as usize];
         facts.each.add(cost.lost);
+        let fin_alone = row.fin && row.len == 0 && cost.cause == Cause::Unanswered;
+        self.unanswered_fins += u64::from(fin_alone);
         facts.segments += u64::from(cost.segments);
-        if let Some(detection) = row.detection {
+        if let Some(detection) = cost.detection {
             facts.detection.add(detection);
         }
         if let Some(rtt) = row.rtt {
@@ -280,7 +284,7 @@ impl Collector for Facts {
     fn merge(&mut self, other: Self) {
         merge_fields!(self, other: connections, span, segments, bytes, captured_at, vantages, connection_time, time);
         merge_fields!(self, other: distances, losses_by_side);
-        merge_fields!(self, other: connections_in_state, lost, losers, causes, recovering, retransmissions);
+        merge_fields!(self, other: connections_in_state, lost, losers, unanswered_fins, causes, recovering, retransmissions);
         merge_fields!(self, other: fast_recoveries, rtt, long_rtt);
         self.timeline.merge(other.timeline);
         self.worst.merge(other.worst);

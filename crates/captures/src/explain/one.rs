@@ -127,13 +127,12 @@ fn episodes(connection: &Connection, rows: &[Retransmission]) -> Vec<String> {
         lines.extend(wrap(&line, 35));
     }
     for direction in &connection.directions {
-        let windows = direction.lost.times(Cause::ZeroWindow);
-        if windows > 0 {
-            lines.push(format!(
-                "{} cost {}.",
-                super::report::occurrences(Cause::ZeroWindow, windows.into()),
-                duration(direction.lost.of(Cause::ZeroWindow))
-            ));
+        for cause in [Cause::ZeroWindow, Cause::NagleDelayedAck] {
+            let times = direction.lost.times(cause);
+            if times > 0 {
+                let occurrences = super::report::occurrences(cause, times.into());
+                lines.push(format!("{occurrences} cost {}.", duration(direction.lost.of(cause))));
+            }
         }
     }
     lines

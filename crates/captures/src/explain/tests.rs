@@ -80,7 +80,13 @@ fn episode(connection: &Connection, frame: u64, trigger: Trigger, cost: EpisodeC
 fn add(facts: &mut Facts, id: u64, episodes: &[(Trigger, Cause, u64)]) {
     let mut connection = connection(id);
     let rows = episodes.iter().zip(1..).map(|((trigger, cause, lost), frame)| {
-        let cost = EpisodeCost { recovering: ms(lost / 2), lost: ms(*lost), segments: 3, cause: *cause };
+        let cost = EpisodeCost {
+            recovering: ms(lost / 2),
+            lost: ms(*lost),
+            detection: Some(ms(*lost)),
+            segments: 3,
+            cause: *cause,
+        };
         connection.directions[1].lost.add(*cause, cost.lost);
         (frame, *trigger, cost)
     });

@@ -23,7 +23,10 @@ use super::{
 };
 use crate::{
     ablation::{Step, reaches},
-    cost::lost::causes::Clues,
+    cost::lost::{
+        causes::Clues,
+        delays::{DELAYED_ACK, LEAST_DELAY},
+    },
     finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict},
     hosts::{HostFacts, ProbeEvidence, Score, WindowEvidence},
     memory::{HeapSize, allocated},
@@ -55,6 +58,9 @@ const RESTARTED_PER_QUIET_STEP: u32 = 4;
 
 /// Rows for which a reused episode keeps memory.
 const USUAL_ROWS: usize = 4;
+
+/// A segment that failed so often in copies of its size may be too large.
+const FAILED_COPIES: u16 = 2;
 
 /// Rows searched for earlier copies of bytes that are no longer outstanding.
 const RECENT_ROWS: usize = 64;
@@ -347,8 +353,14 @@ impl Episode {
             arrival: None,
             // The report of the last byte would have been its ACK.
             acknowledged: prior.acknowledged,
-            all_due: if self.reports.highest >= prior.nxt { self.reports.at } else { prior.all_due },
+            all_due: match self.reports.highest >= prior.nxt {
+                true => due_by_report(prior.all_due, self.reports.at, prior.rtt, Duration::ZERO),
+                false => prior.all_due,
+            },
             clues: Clues {
+                only_smaller_arrived: prior.copies >= Some(FAILED_COPIES)
+                    && self.reports.is_above(span.start)
+                    && self.reports.largest < span.len(),
                 reported_above: self.reports.is_above(span.start),
                 within_recovery: !self.recovering.is_empty(),
                 is_last: span.end >= prior.nxt,
@@ -456,8 +468,11 @@ impl Episode {
             let row = &mut self.rows[index as usize];
             // Once the hole is filled, nothing holds up an ACK that no report preceded.
             let in_time = row.clues.reported_above && una >= self.retransmitted_to;
-            if self.reports.highest >= end || in_time {
-                row.all_due = at;
+            // A report comes at once, an ACK may be delayed (RFC 5681 §4.2).
+            if self.reports.highest >= end {
+                row.all_due = due_by_report(row.all_due, at, row.rtt, Duration::ZERO);
+            } else if in_time {
+                row.all_due = due_by_report(row.all_due, at, row.rtt, DELAYED_ACK);
             }
         }
         if let Some((index, span)) = self.unanswered
@@ -581,6 +596,14 @@ impl Episode {
             self.too_costly |= !run.complete;
         }
     }
+}
+
+/// When the ACK of everything sent was due: when the receiver reported the last of it, unless that was later than round
+/// trips differ; then what held the report up would have held the ACK up as well, and belongs to the episode.
+/// `expected`: by the usual round trip `rtt`. `delay`: how long the receiver may have delayed it.
+fn due_by_report(expected: Instant, reported: Instant, rtt: Option<Duration>, delay: Duration) -> Instant {
+    let usual = rtt.unwrap_or_default().max(LEAST_DELAY) + delay;
+    if reported > expected + usual { expected } else { reported }
 }
 
 /// Facts about the direction's sender from the replays. Away from the sender the scores are blurred, and

@@ -25,6 +25,7 @@
 //! or the application, which look the same; with nothing in flight for the application.
 
 use crate::{
+    cost::lost::delays::LONGEST_WAIT,
     finding::{SenderState, TimeByState, WhyUnknown},
     memory::allocated,
 };
@@ -231,7 +232,9 @@ impl Division {
         }
         let is_idle = now.una >= end;
         if is_idle && self.idle_since == NEVER {
-            self.idle_since = at.max(self.since);
+            // It had its ACK soon, and the capture has not.
+            let is_absent = at.nanos_since(self.since) > LONGEST_WAIT;
+            self.idle_since = if is_absent { self.since } else { at.max(self.since) };
         }
         if self.rare.is_some() || now.una >= now.edge {
             return self.on_rare_ack(at, now, is_idle);

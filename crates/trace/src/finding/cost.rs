@@ -128,6 +128,12 @@ recoup_units::named! {
         LateOrLostAcks = "late_or_lost_acks",
         /// A segment was too large for the path.
         PathMtu = "path_mtu",
+        /// Segments of full size never arrived, and a smaller one did: a path MTU black hole (RFC 2923 §2.1).
+        MtuBlackHole = "mtu_black_hole",
+        /// The peer or the path no longer answered.
+        Unanswered = "unanswered",
+        /// A small segment waited for the ACK of the one before (RFC 896), which the receiver delayed.
+        NagleDelayedAck = "nagle_delayed_ack",
         /// The receiver's window was closed, and data waited.
         ZeroWindow = "zero_window",
         /// The trigger or the verdict is unknown.
@@ -158,6 +164,12 @@ impl LostTime {
         *times = times.saturating_sub(1);
         *nanos = nanos.saturating_sub(saturating_nanos(lost));
         self.add(to, lost);
+    }
+
+    /// Takes time back that another direction has lost. It stays an occurrence.
+    pub(crate) fn take_from(&mut self, cause: Cause, time: Duration) {
+        let (_, nanos) = &mut self.0[cause as usize];
+        *nanos = nanos.saturating_sub(saturating_nanos(time));
     }
 
     /// How often this was the cause.
@@ -197,6 +209,8 @@ pub struct EpisodeCost {
     pub recovering: Duration,
     /// How much later the data was acknowledged than without the loss.
     pub lost: Duration,
+    /// From the first transmission of the segment that names the cause to its retransmission.
+    pub detection: Option<Duration>,
     /// Segments retransmitted in the episode.
     pub segments: u32,
     /// Cause of the lost time. It depends on the verdicts on all retransmissions of the episode, and a

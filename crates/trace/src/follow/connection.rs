@@ -21,7 +21,11 @@ use crate::{
         episode::{ConnectionEnd, Learned},
         provisional::ProvisionalRow,
     },
-    cost::lost::causes::name_causes,
+    cost::lost::{
+        causes::name_causes,
+        delays::LateAcks,
+        overlaps::{Life, count_once},
+    },
     finding::{self, CapturePoint, Closing, Opening, Renumbering},
     hosts::HostFacts,
     memory::{HeapSize, OptionalU64, allocated},
@@ -504,6 +508,7 @@ impl ConnectionState {
             capture_point: CapturePoint::default(),
             directions: Default::default(),
         };
+        let mut late = [None, None];
         let had_handshake = self.directions.iter().any(|side| side.syn().is_some());
         for side in [0, 1] {
             let end = ConnectionEnd {
@@ -515,6 +520,8 @@ impl ConnectionState {
                 first: self.first,
                 opened: self.handshake.completed_at(),
                 at: self.last,
+                peer_closed: self.directions[side].peer_closed_at(),
+                sent_to: self.directions[side].sent_to(),
                 was_over,
                 one_direction: self.has_sent != [true; 2],
                 had_handshake: had_handshake && self.opening == Opening::Handshake,
@@ -522,17 +529,33 @@ impl ConnectionState {
             let context = DirectionContext { shared: &self.shared, replay_context, side };
             let (direction, found) = (&mut self.directions[side], &mut found.directions[side]);
             let from = rows.len();
+            late[side] = direction.take_late_acks();
+            if let Some(late) = &late[side] {
+                late.add_to(&mut found.lost);
+            }
             let facts = direction.close(context, &end, found, |row| rows.push(row));
             name_causes(rows[from..].iter_mut(), &mut found.lost);
             found.absent = !self.has_sent[side];
             pass_on(facts, &self.shared, side, &mut learned);
         }
+        self.count_once(&mut rows[from..], &mut found, late.each_ref().map(Option::as_deref));
         self.add_handshake(&mut rows[from..], &mut found);
         rows[from..].sort_by_key(|row| row.retransmission.frame);
         if let Some(before) = &self.before {
             before.leave_out(&mut found);
         }
         found
+    }
+}
+
+impl ConnectionState {
+    /// Counts the time once that both directions lost.
+    fn count_once(&self, rows: &mut [ProvisionalRow], found: &mut finding::Connection, late: [Option<&LateAcks>; 2]) {
+        let opener = found.endpoints.src;
+        let side = |row: &ProvisionalRow| usize::from(row.retransmission.endpoints.src != opener);
+        let life = Life { begun: self.begun, ended: found.ended, first: self.first };
+        let lost = found.directions.each_mut().map(|direction| &mut direction.lost);
+        count_once(rows, side, late, life, lost);
     }
 }
 

@@ -50,13 +50,14 @@ use id_counter::IdCounter;
 use mss::{LEAST_FULL_SEGMENT, Mss};
 use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Flags, SeqNumber};
+use recoup_wire::{Flags, Options, SeqNumber};
 use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
     collections::VecDeque,
     mem::{offset_of, take},
 };
+use time::prompt;
 
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
 const MID_CONNECTION: Offset = Offset(1 << 32);
@@ -80,6 +81,10 @@ const MOST_DISTANCE: u64 = 1 << 30;
 /// The largest window without a window scale, in bytes: the scale may not have been captured.
 const UNKNOWN_WINDOW: u64 = 1 << 16;
 
+/// Stands for a window scale that was not captured: larger than any (RFC 7323 §2.3), so that only a window of 0 limits
+/// the sender.
+const UNKNOWN_SCALE: u8 = Options::MAX_WINDOW_SCALE + 1;
+
 /// IP identifications that differ by less come from one counter.
 const SAME_COUNTER: i16 = 2048;
 
@@ -101,7 +106,7 @@ pub(crate) struct DirectionState {
     fin: Offset,
     advanced_at: Instant,
     window: u32,
-    /// The window scale of ACKs of this direction.
+    /// The window scale of ACKs of this direction, or `UNKNOWN_SCALE`.
     pub window_scale: u8,
     /// An ACK was captured.
     heard: bool,
@@ -175,7 +180,7 @@ impl Default for DirectionState {
             fin: NO_OFFSET,
             advanced_at: Instant::ZERO,
             window: 0,
-            window_scale: 0,
+            window_scale: UNKNOWN_SCALE,
             heard: false,
             is_unconfirmed: false,
             plain_duplicates: 0,
@@ -357,16 +362,30 @@ impl DirectionState {
         beyond.is_some_and(|beyond| u64::from(beyond) < UNKNOWN_WINDOW)
     }
 
+    /// Whether the peer expects this number first, and nothing of this direction was captured.
+    pub fn is_next(&self, number: SeqNumber) -> bool {
+        self.segments == 0 && self.isn == Some(number)
+    }
+
     /// Where a reset's sequence number lies relative to the receiver's window; `None` if the window
     /// is unknown.
     pub fn compare_to_window(&self, seq: SeqNumber) -> Option<Ordering> {
         let at = seq.unwrap(self.isn?, self.nxt);
-        let end = self.window_edge.max(self.nxt) + UNKNOWN_WINDOW;
+        let end = self.least_window_edge().max(self.nxt) + UNKNOWN_WINDOW;
         Some(match at {
             Some(at) if self.una <= at && at <= end => Ordering::Equal,
             Some(at) if at < self.una && self.una.since(at) <= MOST_DISTANCE => Ordering::Less,
             _ => Ordering::Greater,
         })
+    }
+
+    /// The right edge of the window. Where the scale is unknown: of the least window that the last ACK can mean.
+    #[cold]
+    fn least_window_edge(&self) -> Offset {
+        match self.window_scale {
+            UNKNOWN_SCALE => self.una + u64::from(self.window >> UNKNOWN_SCALE),
+            _ => self.window_edge,
+        }
     }
 
     /// Takes a packet above `snd_nxt`.
@@ -381,6 +400,12 @@ impl DirectionState {
         }
         let sent = SentPacket { at: now, ts: segment.options.timestamps.map(|ts| ts.value), ip_id: packet.ip_id };
         self.divide_at_new(segment, now, span, context);
+        if let Some(late) = &mut self.late_acks {
+            let lag = context.shared.response_time(context.side);
+            let lag = if context.shared.is_away(context.side) { lag } else { 0 };
+            let small = segment.payload_len < self.mss.bytes();
+            late.nagle.on_new(now, lag + prompt(lag, self.rtts.least_nanos()), small);
+        }
         if span.start > self.nxt {
             self.missing += span.start.since(self.nxt);
             self.push(OutstandingPacket::uncaptured(Span::new(self.nxt, span.start), sent));
@@ -531,6 +556,21 @@ impl DirectionState {
         }
     }
 
+    /// When this end acknowledged the peer's FIN, if it did.
+    pub fn peer_closed_at(&self) -> Option<Instant> {
+        self.peer_closed_at.get().map(Instant::from_nanos)
+    }
+
+    /// The end of what was sent.
+    pub fn sent_to(&self) -> Offset {
+        self.nxt
+    }
+
+    /// The ACKs that came late without a retransmission.
+    pub fn take_late_acks(&mut self) -> Option<Box<LateAcks>> {
+        self.late_acks.take()
+    }
+
     /// Either end sent a reset.
     pub fn on_reset(&mut self, now: Instant) {
         self.divide_at_reset(now);
@@ -567,9 +607,6 @@ impl DirectionState {
         found.to_sender = context.shared.least_response_time(context.side);
         found.rtt = self.rtts.quantiles();
         found.too_costly = self.too_costly;
-        if let Some(late) = &self.late_acks {
-            late.add_to(&mut found.lost);
-        }
         let mut learned = Learned::default();
         if let Some(mut episode) = episode {
             let episode_context = self.episode_context(context);

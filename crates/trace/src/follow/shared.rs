@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     response_times: [ResponseTime; 2],
     /// When each end's last packet was captured.
     pub last_packet_at: [Instant; 2],
+    /// Whether each end sent an ACK without data.
+    pub has_bare: [bool; 2],
     /// Packets identical to one just before.
     pub identical_packets: u64,
     /// SACK was negotiated, or is in use.
@@ -51,6 +53,7 @@ impl Shared {
             sack_refused: false,
             timestamps: false,
             last_packet_at: [Instant::ZERO; 2],
+            has_bare: [false; 2],
             identical_packets: 0,
             syn_duplicated: false,
             response_times: Default::default(),
@@ -139,6 +142,7 @@ impl Shared {
             self.on_new_origin(packet.outgoing, side);
         }
         self.last_packet_at[side] = now;
+        self.has_bare[side] |= packet.segment.sequence_len() == 0;
         let options = &packet.segment.options;
         if let Some(ts) = options.timestamps {
             // The peer may decline timestamps that a SYN offers (RFC 7323 §3.2).

@@ -21,7 +21,7 @@ pub struct CauseLine {
 }
 
 /// Causes that are shown as one.
-const GROUPS: [(&str, &[Cause]); 14] = [
+const GROUPS: [(&str, &[Cause]); 17] = [
     ("Lost SYNs", &[Cause::LostSyn]),
     ("Lost SYN-ACKs", &[Cause::LostSynAck]),
     ("Lost handshakes", &[Cause::LostSynOrSynAck]),
@@ -34,6 +34,9 @@ const GROUPS: [(&str, &[Cause]); 14] = [
     ("Delay spikes", &[Cause::DelaySpike]),
     ("Lost or late ACKs", &[Cause::LostAcks, Cause::LateOrLostAcks]),
     ("Path MTU", &[Cause::PathMtu]),
+    ("Path MTU black holes", &[Cause::MtuBlackHole]),
+    ("No answer", &[Cause::Unanswered]),
+    ("Nagle and delayed ACKs", &[Cause::NagleDelayedAck]),
     ("Zero windows", &[Cause::ZeroWindow]),
     ("Not explained", &[Cause::Unknown]),
 ];
@@ -117,6 +120,16 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
         Cause::LostAcks => format!("{often}: only ACKs were lost"),
         Cause::LateOrLostAcks => format!("{often}: no data was lost, but ACKs were late or lost"),
         Cause::PathMtu => format!("{often}: segments were too large for the path"),
+        Cause::MtuBlackHole => format!(
+            "{often}: segments of full size never arrived, smaller ones did, and no router said so (a path MTU black hole)"
+        ),
+        Cause::Unanswered => format!(
+            "{often}: the peer or the path no longer answered, {} in vain",
+            count(of.segments, "retransmission")
+        ),
+        Cause::NagleDelayedAck => {
+            format!("{often}: small segments waited by Nagle's rule for the ACK of the one before, which came delayed")
+        }
         Cause::ZeroWindow => {
             format!("{often}: the receiver's window was closed while data waited")
         }
@@ -154,6 +167,8 @@ fn remedy(cause: Cause) -> &'static str {
     match cause {
         Cause::LostSyn => " Only a copy sent in advance would repair a lost SYN sooner.",
         Cause::LostSynAck => " Only a copy sent in advance would repair a lost SYN-ACK sooner.",
+        Cause::NagleDelayedAck => " TCP_NODELAY, or one write in place of two, avoids it.",
+        Cause::MtuBlackHole => " A smaller MSS, or net.ipv4.tcp_mtu_probing=1 at the sender, avoids it.",
         _ => "",
     }
 }
@@ -186,6 +201,9 @@ const fn names(cause: Cause) -> (&'static str, &'static str) {
         Cause::LostAcks => ("lost ACKs", ""),
         Cause::LateOrLostAcks => ("late or lost ACKs", ""),
         Cause::PathMtu => ("a segment too large", "segments too large"),
+        Cause::MtuBlackHole => ("a path MTU black hole", "path MTU black holes"),
+        Cause::Unanswered => ("no answer", ""),
+        Cause::NagleDelayedAck => ("a wait for a delayed ACK", "waits for delayed ACKs"),
         Cause::ZeroWindow => ("a zero window", "zero windows"),
         Cause::Unknown => ("an unexplained episode", "unexplained episodes"),
     }

@@ -46,6 +46,7 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
         sentences.push(format!("{}.", capitalized(&held.join("; "))));
     }
     sentences.extend(losses_by_side(facts));
+    sentences.extend(unanswered_fins(facts));
     (sentences, held_up)
 }
 
@@ -59,6 +60,17 @@ fn losses_by_side(facts: &Facts) -> Option<String> {
              and {server} between it and the server."
         )
     })
+}
+
+/// Peers that were gone when a connection was closed.
+fn unanswered_fins(facts: &Facts) -> Option<String> {
+    let fins = facts.unanswered_fins;
+    let gone = if fins == 1 {
+        "peer had gone, and nobody waited for it"
+    } else {
+        "peers had gone, and nobody waited for them"
+    };
+    (fins > 0).then(|| format!("{} went unanswered: the {gone}.", count(fins, "FIN")))
 }
 
 /// A state in words, as the end of "71 % …".

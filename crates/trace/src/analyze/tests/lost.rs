@@ -17,17 +17,20 @@ fn lost_in_rows(rows: &[Retransmission], connection: &Connection, side: usize) -
     lost
 }
 
-/// Checks what holds for every analysis: no direction loses more than its life, and the totals are those of the
+/// Checks what holds for every analysis: both directions lose no more than their life, and the totals are those of the
 /// rows and of what no row claims.
 pub fn check(kept: &Kept) {
     for connection in &kept.connections {
+        let both = connection.directions.each_ref().map(|direction| direction.lost.total());
+        assert!(both.iter().sum::<Duration>() <= connection.duration(), "{connection:?}");
         for (side, direction) in connection.directions.iter().enumerate() {
             let lost = direction.lost;
             assert!(lost.total() <= connection.duration(), "{connection:?}");
             let in_rows = lost_in_rows(&kept.retransmissions, connection, side);
             for cause in Cause::ALL {
                 let (all, rows) = (lost.of(cause), in_rows.of(cause));
-                let elsewhere = [Cause::DelaySpike, Cause::LostAcks, Cause::ZeroWindow].contains(&cause);
+                let elsewhere =
+                    [Cause::DelaySpike, Cause::LostAcks, Cause::ZeroWindow, Cause::NagleDelayedAck].contains(&cause);
                 assert!(all == rows || (elsewhere && all > rows), "{cause:?}: {all:?} {rows:?}");
             }
         }
@@ -256,4 +259,140 @@ fn the_report_of_the_last_byte_is_when_its_ack_would_have_come() {
     assert_eq!(cost.cause, Cause::LostSegment);
     // From 250.1, when segments up to the last one were reported, to 354.
     assert_eq!(cost.lost, Duration::from_micros(103_900));
+}
+
+#[test]
+fn what_both_directions_lose_at_a_time_counts_once() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..6 {
+        let (at, seq) = (100.0 * f64::from(i + 1), i64::from(i) * 100);
+        conversation.packet(at, 0, seq, 100, seq, |_| {});
+        conversation.packet(at + 0.01, 1, seq, 100, seq + 100, |_| {});
+    }
+    conversation.ack(650.0, 600, 0, 0).segment.seq = SeqNumber(ISN[0].wrapping_add(601));
+    // Nothing passes for 3 s in either direction.
+    conversation.packet(700.0, 1, 600, 100, 600, |_| {});
+    for (at, side) in [(1000.0, 1), (1010.0, 0), (1600.0, 1), (1620.0, 0), (2800.0, 1), (2900.0, 0)] {
+        conversation.packet(at, side, 600, 100, 600, |_| {});
+    }
+    conversation.packet(4000.0, 1, 600, 100, 700, |_| {});
+    conversation.packet(4050.0, 0, 700, 0, 700, |_| {});
+    let all: f64 = lost(conversation).iter().map(|(.., ms)| ms).sum();
+    assert!((3200.0..=3400.0).contains(&all), "{all}");
+}
+
+#[test]
+fn an_episode_loses_all_of_an_outage() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..10 {
+        conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+    }
+    conversation.ack(150.0, 1000, 0, 0);
+    for at in [400.0, 800.0, 1600.0] {
+        conversation.data(at, 1000, 1000);
+    }
+    // The first thing to pass again: the end of the flight had arrived, but its report had not.
+    conversation.ack(1650.0, 2000, 9000, 10_000);
+    conversation.data(1650.1, 2000, 7000);
+    conversation.ack(1700.0, 10_000, 0, 0);
+    let [(_, 1, ms)] = lost(conversation)[..] else { panic!() };
+    assert!((1540.0..1555.0).contains(&ms), "{ms}");
+}
+
+/// A request of the client, whose answer of `len` bytes goes unanswered but for what `heard` says, in copies by the RTO.
+fn unanswered(change: impl Fn(&mut Segment), len: u32, heard: impl Fn(&mut Conversation)) -> Vec<Lost> {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.data(100.0, 0, 1000);
+    conversation.ack(150.0, 1000, 0, 0);
+    conversation.packet(200.0, 1, 1000, len, 0, &change);
+    heard(&mut conversation);
+    for at in [450.0, 900.0, 1800.0, 3600.0, 7200.0] {
+        conversation.packet(at, 1, 1000, len, 0, &change);
+    }
+    lost(conversation)
+}
+
+#[test]
+fn a_peer_that_is_gone_answers_nothing() {
+    let found = unanswered(|_| {}, 1000, |_| {});
+    assert_eq!(found, [("unanswered", 1, 6950.0)]);
+    // Nobody waited for the answer to a FIN.
+    let found = unanswered(|segment| segment.flags = Flags::FIN.union(Flags::ACK), 0, |_| {});
+    assert_eq!(found, [("unanswered", 1, 0.0)]);
+    // Something of another size arrives.
+    let smaller = |conversation: &mut Conversation| {
+        conversation.data(200.1, 2000, 300);
+        conversation.ack(250.1, 1000, 2000, 2300);
+    };
+    let [(cause, 1, ms)] = unanswered(|_| {}, 1000, smaller)[..] else { panic!() };
+    assert_eq!(cause, "mtu_black_hole");
+    assert!((6945.0..6955.0).contains(&ms), "{ms}");
+    // Something of this size.
+    let as_large = |conversation: &mut Conversation| {
+        conversation.data(200.1, 2000, 1000);
+        conversation.ack(250.1, 1000, 2000, 3000);
+    };
+    assert_ne!(unanswered(|_| {}, 1000, as_large)[0].0, "mtu_black_hole");
+}
+
+#[test]
+fn the_second_of_two_writes_waits_for_a_delayed_ack() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..5 {
+        let (at, seq) = (100.0 + 200.0 * f64::from(i), 400 * i64::from(i));
+        conversation.data(at, seq, 200);
+        conversation.ack(at + 90.0, seq + 200, 0, 0);
+        conversation.data(at + 90.01, seq + 200, 200);
+        conversation.ack(at + 140.0, seq + 400, 0, 0);
+    }
+    let [(cause, times, ms)] = lost(conversation)[..] else { panic!() };
+    assert_eq!((cause, times), ("nagle_delayed_ack", 5));
+    assert!((199.0..=201.0).contains(&ms), "{ms}");
+}
+
+#[test]
+fn delayed_and_absent_acks_are_not_late() {
+    // A small segment alone, then one more with which the ACK comes.
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..12 {
+        let (at, seq) = (100.0 * f64::from(i + 1), i64::from(i) * 1500);
+        let second = if i == 11 { 90.0 } else { 0.01 };
+        conversation.data(at, seq, 500);
+        conversation.data(at + second, seq + 500, 1000);
+        conversation.ack(at + second + 50.0, seq + 1500, 0, 0);
+    }
+    assert_eq!(lost(conversation), []);
+    // Bare ACKs were filtered out: the next request brings the ACK after 5 s.
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..12 {
+        let (at, seq) = (100.0 * f64::from(i + 1), i64::from(i) * 100);
+        let at = if i == 11 { at + 5000.0 } else { at };
+        conversation.packet(at, 0, seq, 100, seq, |_| {});
+        conversation.packet(at + 50.0, 1, seq, 100, seq + 100, |_| {});
+    }
+    let kept = conversation.analyzed();
+    let lost = kept.connections[0].directions.each_ref().map(|direction| direction.lost.total());
+    assert_eq!(lost, [Duration::ZERO; 2]);
+}
+
+#[test]
+fn a_timeout_was_found_after_the_time_of_the_segment_that_timed_out() {
+    // The first segment is repaired by duplicate ACKs after 60 ms, the second by the RTO after 300 ms.
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..10 {
+        conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+    }
+    for i in 1..=4 {
+        conversation.ack(150.0 + f64::from(i) * 0.01, 0, 6000, 6000 + 1000 * i64::from(i));
+    }
+    conversation.data(160.0, 0, 1000);
+    conversation.ack(210.0, 1000, 6000, 10_000);
+    conversation.data(400.0, 1000, 1000);
+    conversation.ack(450.0, 2000, 6000, 10_000);
+    conversation.data(450.1, 2000, 4000);
+    conversation.ack(500.1, 10_000, 0, 0);
+    let cost = conversation.analyzed().retransmissions[0].cost.unwrap();
+    assert_eq!(cost.cause, Cause::LossByTimeout);
+    let found = cost.detection.unwrap();
+    assert!((Duration::from_millis(299)..Duration::from_millis(301)).contains(&found), "{found:?}");
 }

@@ -234,3 +234,17 @@ fn every_packet_belongs_to_one_connection() {
         assert_eq!(packets, 60);
     }
 }
+
+#[test]
+fn a_syn_may_be_captured_after_its_syn_ack() {
+    let mut conversation = Conversation::opened(0.0);
+    ten_segments(&mut conversation, 100.0, 0);
+    conversation.packets.swap(0, 1);
+    let (first, second) = (conversation.packets[1].at, conversation.packets[0].at);
+    (conversation.packets[0].at, conversation.packets[1].at) = (first, second);
+    let kept = conversation.analyzed();
+    let [one] = kept.connections.as_slice() else { panic!("{} connections", kept.connections.len()) };
+    assert_eq!((one.opening, one.endpoints.src), (Opening::Handshake, CLIENT.parse().unwrap()));
+    assert_eq!(one.packets, 23);
+    assert!(kept.retransmissions.is_empty(), "{:?}", kept.retransmissions);
+}

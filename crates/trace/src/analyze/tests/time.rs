@@ -276,3 +276,28 @@ fn the_senders_time_is_the_same_from_the_other_end() {
     ];
     assert_eq!(times(&there), expected);
 }
+
+#[test]
+fn a_window_of_unknown_scale_limits_nothing() {
+    let mut conversation = Conversation::mid_connection();
+    conversation.packet(0.0, 0, 0, 100, 0, |_| {});
+    for i in 0..5 {
+        let (at, seq) = (10.0 + 50.0 * f64::from(i), i64::from(i) * 4000);
+        for j in 0..4 {
+            conversation.data(at, seq + 1000 * j, 1000);
+        }
+        window(&mut conversation, at + 50.0, seq + 4000, 20);
+    }
+    let kept = conversation.analyzed();
+    assert_eq!(server(&kept).time.of(SenderState::ReceiverWindow), Duration::ZERO);
+    // A closed one is closed in any unit.
+    let mut conversation = Conversation::mid_connection();
+    conversation.packet(0.0, 0, 0, 100, 0, |_| {});
+    conversation.data(10.0, 0, 1000);
+    window(&mut conversation, 60.0, 1000, 0);
+    window(&mut conversation, 560.0, 1000, 20);
+    conversation.data(560.1, 1000, 1000);
+    window(&mut conversation, 610.0, 2000, 20);
+    let closed = server(&conversation.analyzed()).time.of(SenderState::ZeroWindow);
+    assert!(closed > Duration::from_millis(480), "{closed:?}");
+}

@@ -1,6 +1,6 @@
 //! The end of an episode's direction: its rows become findings.
 
-use super::{ConnectionEnd, Episode, EpisodeContext, Learned, PacketKind, row::RecoveryTime, sender_facts};
+use super::{ConnectionEnd, Episode, EpisodeContext, Learned, PacketKind, Row, row::RecoveryTime, sender_facts};
 use crate::{
     attribute::provisional::{AlternativeVerdict, ProvisionalRow},
     cost::lost::{
@@ -105,7 +105,13 @@ impl Episode {
                 retransmission,
                 alternative,
                 triggers: by_profile,
-                clues: Clues { of_flight: row.span.start < flight_end, several: row.len > context.mss, ..row.clues },
+                clues: Clues {
+                    of_flight: row.span.start < flight_end,
+                    several: row.len > context.mss,
+                    without_sack: !context.sack,
+                    unanswered: self.is_unanswered(row, end),
+                    ..row.clues
+                },
             });
         }
         found.too_costly |=
@@ -128,6 +134,13 @@ impl Episode {
         losses
     }
 
+    /// Whether nothing was heard of the receiver from this row on. Where it was never heard, its ACKs may be missing
+    /// from the capture; but then the sender would have gone on.
+    fn is_unanswered(&self, row: &Row, end: &ConnectionEnd) -> bool {
+        let goes_on = row.recovered_by < end.sent_to;
+        row.recovery.is_none() && self.heard_at < row.at && !(end.one_direction && goes_on)
+    }
+
     /// Costs of the episodes of a direction captured at `vantage`. Those that are not over ended with the
     /// connection.
     fn costs(&self, vantage: Vantage, end: &ConnectionEnd) -> EpisodeCosts {
@@ -137,6 +150,8 @@ impl Episode {
             at: row.at,
             within: row.clues.within_recovery,
             all_due: row.all_due,
+            // Nobody waits for the answer to a FIN alone from a peer that has closed, or is gone.
+            is_awaited: !row.is_lone_fin() || (row.recovery.is_some() && end.peer_closed.is_none_or(|at| row.at < at)),
             until: row.recovery.map_or(end.at, |recovery| row.at + recovery),
             recovering: row.recovering,
         });

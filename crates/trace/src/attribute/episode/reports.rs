@@ -35,13 +35,21 @@ pub(super) struct ReportsAbove {
     /// The highest byte that a SACK block has reported, and when one did first.
     pub highest: Offset,
     pub at: Instant,
+    /// The largest SACK block since the cumulative ACK advanced, in bytes.
+    pub largest: u64,
     /// The last ACK: its number and window.
     last: (Offset, u64),
 }
 
 impl ReportsAbove {
     pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, without_sack: bool) {
+        if ack.cumulative > self.last.0 {
+            self.largest = 0;
+        }
         for block in ack.blocks() {
+            if block.start > ack.cumulative {
+                self.largest = self.largest.max(block.len());
+            }
             if block.end > self.highest {
                 (self.highest, self.at) = (block.end, at);
             }

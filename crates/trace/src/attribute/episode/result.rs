@@ -1,7 +1,7 @@
 //! Input of an episode when its connection ends, and its facts about the hosts.
 
 use crate::hosts::HostFacts;
-use recoup_units::Instant;
+use recoup_units::{Instant, Offset};
 use recoup_wire::Endpoints;
 
 /// Facts about a connection that ends.
@@ -17,6 +17,10 @@ pub(crate) struct ConnectionEnd {
     pub opened: Instant,
     /// When the last packet was captured.
     pub at: Instant,
+    /// When the peer's FIN was acknowledged, if it was.
+    pub peer_closed: Option<Instant>,
+    /// The end of what was sent in this direction.
+    pub sent_to: Offset,
     /// The capture holds packets of one end only.
     pub one_direction: bool,
     /// The capture holds a SYN.

@@ -95,6 +95,11 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Whether it holds nothing but the FIN.
+    pub fn is_lone_fin(&self) -> bool {
+        self.fin && self.len == 0
+    }
+
     /// As it bears on the sender's window, at the sender.
     pub fn repair(&self) -> Repair {
         let verdict = self.verdict_at(Vantage::Sender);

@@ -6,6 +6,9 @@
 //! | rule | cause |
 //! | --- | --- |
 //! | one was needed because the path MTU fell, or a larger probe was lost | [`Cause::PathMtu`] |
+//! | one failed three times, a smaller one arrived, and its bytes arrived in smaller ones or not at all |
+//! [`Cause::MtuBlackHole`] |
+//! | three or more, and nothing was heard of the receiver from the first one on | [`Cause::Unanswered`] |
 //! | one was needed although its bytes had been retransmitted before | [`Cause::LostRetransmission`] |
 //! | one was needed and sent by the RTO, or in the slow start after it; nothing sent later than the first such segment
 //! was reported | [`Cause::TailByTimeout`] |
@@ -15,6 +18,7 @@
 //! | one was needed, by ACKs; the verdict on one by a timer is unknown | as if that was needed |
 //! | several segments sent before the episode were needed, by ACKs | [`Cause::Burst`] |
 //! | one was needed, by ACKs | [`Cause::LostSegment`] |
+//! | none was certainly needed, a verdict is unknown, and SACK is not in use | as if that was needed |
 //! | none was certainly needed, a verdict or the first trigger is unknown | [`Cause::Unknown`] |
 //! | all were spurious, the first by ACKs | [`Cause::Reordering`] |
 //! | all were spurious, the first because of the path MTU | [`Cause::PathMtu`] |
@@ -35,7 +39,9 @@ use crate::{
     finding::{Cause, Evidence, LostTime, Retransmission, Vantage, Verdict},
 };
 use recoup_recovery::Trigger;
+use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Evidence about a retransmission besides its trigger and verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +58,12 @@ pub(crate) struct Clues {
     pub of_flight: bool,
     /// It holds more than one segment.
     pub several: bool,
+    /// It had been retransmitted twice before, and what the receiver reported above it was smaller.
+    pub only_smaller_arrived: bool,
+    /// SACK is not in use, so that few verdicts are known.
+    pub without_sack: bool,
+    /// Nothing was heard of the receiver from it on, and it was never acknowledged.
+    pub unanswered: bool,
     /// Its ACK, if it began an episode.
     pub answer: Answer,
 }
@@ -70,13 +82,24 @@ pub(crate) enum Answer {
     NoDuplicate,
 }
 
+/// So many retransmissions without an answer show that none will come.
+const ENOUGH_UNANSWERED: u32 = 3;
+
 /// The retransmissions of an episode, under one assumption about the receiver.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
+    /// Retransmissions.
+    all: u32,
+    /// One whose size alone keeps it from arriving, and its length.
+    too_large: Option<(SeqNumber, u32)>,
+    /// Its bytes arrived in smaller segments, or not at all.
+    stays_too_large: bool,
     path_mtu: bool,
     lost_retransmission: bool,
     /// Cause found by the first needed one that the RTO sent.
     by_timeout: Option<Cause>,
+    /// How long that, or else the first one by a probe, was outstanding.
+    detection: Option<Duration>,
     by_probe: bool,
     by_unknown: bool,
     /// Segments that ACKs reported as lost.
@@ -84,17 +107,31 @@ struct Counts {
     is_undecided: bool,
     /// The cause that the first undecided one by a timer would be.
     undecided_timer: Option<Cause>,
+    /// The cause that the trigger of the first undecided one implies, without SACK.
+    implied: Option<Cause>,
 }
 
 impl Counts {
     fn add(&mut self, row: &ProvisionalRow, verdict: Verdict) {
         let (retransmission, clues) = (&row.retransmission, row.clues);
+        self.all += 1;
+        if clues.only_smaller_arrived {
+            self.too_large = Some((retransmission.seq, retransmission.len));
+        }
+        if let Some((seq, len)) = self.too_large
+            && retransmission.seq == seq
+        {
+            self.stays_too_large = retransmission.len < len || retransmission.recovery.is_none();
+        }
         match verdict {
             Verdict::Spurious => return,
             Verdict::Unknowable => {
                 self.is_undecided = true;
-                if let Some(cause) = cause_by_timer(row) {
-                    self.undecided_timer.get_or_insert(cause);
+                let by_timer = cause_by_timer(row);
+                self.undecided_timer = self.undecided_timer.or(by_timer);
+                if clues.without_sack {
+                    let by_acks = matches!(retransmission.triggers.first(), Some(Trigger::Fast | Trigger::Early));
+                    self.implied = self.implied.or(by_timer).or(by_acks.then_some(Cause::LostSegment));
                 }
                 return;
             }
@@ -104,9 +141,17 @@ impl Counts {
         match retransmission.triggers.first() {
             Some(Trigger::Pmtu | Trigger::MtuProbe) => self.path_mtu = true,
             Some(Trigger::Rto | Trigger::SlowStart) => {
+                if self.by_timeout.is_none() {
+                    self.detection = retransmission.detection;
+                }
                 self.by_timeout = self.by_timeout.or(cause_by_timer(row));
             }
-            Some(Trigger::Tlp) => self.by_probe = true,
+            Some(Trigger::Tlp) => {
+                if self.by_timeout.is_none() && !self.by_probe {
+                    self.detection = retransmission.detection;
+                }
+                self.by_probe = true;
+            }
             Some(Trigger::Fast | Trigger::Early) => {
                 self.by_acks += u32::from(clues.of_flight || self.by_acks == 0);
                 self.by_acks += u32::from(clues.of_flight && clues.several);
@@ -119,6 +164,12 @@ impl Counts {
     fn cause(&self, first: &ProvisionalRow) -> Cause {
         if self.path_mtu {
             return Cause::PathMtu;
+        }
+        if self.stays_too_large {
+            return Cause::MtuBlackHole;
+        }
+        if first.clues.unanswered && self.all >= ENOUGH_UNANSWERED {
+            return Cause::Unanswered;
         }
         if self.lost_retransmission {
             return Cause::LostRetransmission;
@@ -134,7 +185,7 @@ impl Counts {
             (1.., Some(cause)) => cause,
             (2.., None) => Cause::Burst,
             (1, None) => Cause::LostSegment,
-            (0, _) if self.is_undecided => Cause::Unknown,
+            (0, _) if self.is_undecided => self.implied.unwrap_or(Cause::Unknown),
             (0, _) => cause_of_spurious(first),
         }
     }
@@ -188,11 +239,14 @@ impl Episode<'_> {
     fn name(self, lost: &mut LostTime) {
         let first = self.first;
         let cause = self.counts.cause(first);
-        if let Some(cost) = &mut first.retransmission.cost
-            && cost.cause != cause
-        {
-            lost.change(cost.lost, cost.cause, cause);
-            cost.cause = cause;
+        if let Some(cost) = &mut first.retransmission.cost {
+            let by_timer = matches!(cause, Cause::TailByTimeout | Cause::LossByTimeout | Cause::TailByProbe);
+            let named = self.counts.detection.filter(|_| by_timer);
+            cost.detection = named.or(first.retransmission.detection);
+            if cost.cause != cause {
+                lost.change(cost.lost, cost.cause, cause);
+                cost.cause = cause;
+            }
         }
         let otherwise = self.otherwise.cause(first);
         if first.alternative.is_none() && otherwise != cause {

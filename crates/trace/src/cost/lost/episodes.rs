@@ -37,6 +37,8 @@ pub(crate) struct Repair {
     pub all_due: Instant,
     /// When that was acknowledged.
     pub until: Instant,
+    /// Somebody waited for the answer.
+    pub is_awaited: bool,
     /// The time that its sender was recovering, if the recovery began with it.
     pub recovering: Option<Duration>,
 }
@@ -64,10 +66,14 @@ impl EpisodeCosts {
                     cost.recovering += repair.recovering.unwrap_or_default();
                 }
                 _ => {
-                    let lost = until.since(repair.all_due.max(end).min(until));
+                    let lost = match repair.is_awaited {
+                        true => until.since(repair.all_due.max(end).min(until)),
+                        false => Duration::ZERO,
+                    };
                     let cost = EpisodeCost {
                         recovering: repair.recovering.unwrap_or_default(),
                         lost,
+                        detection: None,
                         segments: 1,
                         cause: Cause::Unknown,
                     };

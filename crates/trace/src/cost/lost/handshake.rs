@@ -98,11 +98,13 @@ pub(crate) fn add_handshake(
     let retransmitted = rows.iter().filter(|row| row.retransmission.syn).count();
     let side = usize::from(!is_first(&rows[carrier]));
     // Where packets of several connections are mixed, other time may lie within the handshake.
-    let time = time.min(handshake.life.saturating_sub(lost[side].total()));
+    let others = lost[0].total() + lost[1].total();
+    let time = time.min(handshake.life.saturating_sub(others));
     let row = &mut rows[carrier];
     row.retransmission.cost = Some(EpisodeCost {
         recovering: Duration::ZERO,
         lost: time,
+        detection: row.retransmission.detection,
         segments: u32::try_from(retransmitted).unwrap_or(u32::MAX),
         cause: now,
     });

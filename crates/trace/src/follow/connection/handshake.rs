@@ -167,10 +167,14 @@ impl ConnectionState {
             }
         }
         self.shared.sack |= handshake.sack[0] && handshake.sack[1];
-        if let [Some(ours), Some(theirs)] = handshake.scales {
-            // Each end's window scale applies to the windows that this end sends.
-            self.directions[0].window_scale = theirs;
-            self.directions[1].window_scale = ours;
+        // Each end's window scale applies to the windows that this end sends, if both offer one.
+        let scales = match handshake.scales {
+            [Some(ours), Some(theirs)] => Some([theirs, ours]),
+            _ if packet.options_complete && options.window_scale.is_none() => Some([0, 0]),
+            _ => None,
+        };
+        if let Some(scales) = scales {
+            self.directions.iter_mut().zip(scales).for_each(|(direction, scale)| direction.window_scale = scale);
         }
         let handshake = &mut self.handshake;
         answer && !replace(&mut handshake.answered[side], true) && handshake.opened[side]

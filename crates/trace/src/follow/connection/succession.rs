@@ -5,6 +5,7 @@
 //! - opens the next connection if the old one is over, was silent for long, or was never answered;
 //! - belongs to the same connection if the other end has sent only its own SYN: a simultaneous open
 //!   (RFC 9293 §3.5, figure 8);
+//! - belongs to the same connection if that began with its SYN-ACK: the capture holds the two in the wrong order;
 //! - is undecided otherwise. Either the capture lost the end of the old connection, or the SYN is a
 //!   stray, which the receiver answers with an ACK of the old connection (RFC 9293 §3.10.7.4, RFC
 //!   5961 §4).
@@ -64,7 +65,8 @@ impl ConnectionState {
         let number = timed.packet.segment.seq;
         let known = self.directions[side].syn();
         let crosses = known.is_none() && self.is_half_open() && self.handshake.syn_acks == 0;
-        if known == Some(number) || crosses {
+        let is_answered = known.is_none() && self.handshake.syn_acks > 0 && self.directions[side].is_next(number + 1);
+        if known == Some(number) || crosses || is_answered {
             return Owner::This;
         }
         let again = self.pending_syns.first().is_some_and(|first| {

@@ -9,7 +9,10 @@ use super::{
 use crate::{
     ablation::{Step, reaches},
     attribute::episode::AckMarks,
-    cost::lost::delays::{LateAck, TOGETHER, is_late, is_late_if_delayed},
+    cost::lost::{
+        delays::{DELAYED_ACK, LONGEST_WAIT, LateAck, TOGETHER, is_late, is_late_if_delayed},
+        nagle,
+    },
     finding::Vantage,
     follow::shared::DirectionContext,
     read::CapturedPacket,
@@ -23,6 +26,9 @@ const REMEMBERED: u32 = 4;
 
 /// The most acknowledged packets kept for a round trip: a duplicate by the network may be late.
 const MOST_REMEMBERED: u32 = 256;
+
+/// A receiver takes no shorter segment for a full one (RFC 9293 §3.7.1: the default MSS; `rcv_mss` in Linux).
+const LEAST_FULL: u32 = 536;
 
 impl DirectionState {
     /// Takes an ACK from the peer, whose own direction is `peer`. `carries_data`: data, a SYN or a FIN. Returns how
@@ -84,7 +90,15 @@ impl DirectionState {
         let bytes = cumulative.since(self.una);
         let response_time = context.shared.response_time(context.side);
         let missing = || peer.ids.lost_before(packet.ip_id);
-        let took = self.remember_acknowledged(cumulative, now, response_time, missing);
+        let absent = !context.shared.has_bare[1 - context.side];
+        let took = self.remember_acknowledged(cumulative, now, response_time, missing, absent);
+        if let Some(took) = took
+            && !carries_data
+            && cumulative == self.nxt
+            && bytes < u64::from(self.mss.bytes())
+        {
+            self.note_delayed(now, took);
+        }
         if let Some(timeline) = &context.replay_context.timeline {
             // At the receiver an ACK follows its data at once.
             let rtt = took.filter(|_| context.vantage() != Vantage::Receiver);
@@ -199,7 +213,7 @@ impl DirectionState {
 
     /// Advances `snd_una`. Acknowledged packets are kept for a round trip, of which `remembered` ns
     /// are between the capture point and the sender. `missing` says how many packets of the receiver are
-    /// missing before the ACK, if known. Returns the time to the newest acknowledged packet, in ns.
+    /// missing before the ACK, if known; `absent`: the capture has no bare ACKs of the receiver. Returns the time to the newest acknowledged packet, in ns.
     #[inline(always)]
     fn remember_acknowledged(
         &mut self,
@@ -207,6 +221,7 @@ impl DirectionState {
         now: Instant,
         remembered: u64,
         missing: impl FnOnce() -> Option<u16>,
+        absent: bool,
     ) -> Option<u64> {
         let acked = una.since(self.una);
         let times = self.advance_una(una);
@@ -224,11 +239,9 @@ impl DirectionState {
         let held_up = clock.map_or(0, |clock| first.nanos_since(clock.unhindered(ts, first).at));
         if let Some(usual) = self.rtts.usual()
             && is_late(rtt, usual)
+            && let Some(due) = self.late_since(Offset(una.0 - acked), now, first, usual, absent)
         {
-            let due = first.plus_nanos(usual.0);
-            if !self.may_be_delayed(acked, first) || is_late_if_delayed(rtt, usual) {
-                self.on_late_ack(now, due, missing().is_some_and(|missing| missing > 0));
-            }
+            self.on_late_ack(now, due, missing().is_some_and(|missing| missing > 0));
         }
         if reaches(Step::Sample) {
             self.rtts.on_sample(rtt, held_up, newest, una, self.nxt);
@@ -236,14 +249,51 @@ impl DirectionState {
         Some(newest)
     }
 
-    /// Whether the receiver may have delayed the ACK of `acked` bytes, the first sent at `first`: it had less than
-    /// two full segments (RFC 9293 §3.8.6.3).
+    /// When the ACK that came `now` was due, if it was late. The first of what it covers, all above `from`, was sent at
+    /// `first`. `absent`: the capture holds no bare ACKs of the receiver.
     #[cold]
-    fn may_be_delayed(&self, acked: u64, first: Instant) -> bool {
-        let mss = u64::from(self.mss.bytes());
-        let next = self.outstanding.get(self.acknowledged as usize);
-        let has_next = next.is_some_and(|next| next.span.len() >= mss && next.at.nanos_since(first) <= TOGETHER);
-        acked < 2 * mss && !has_next
+    fn late_since(
+        &self,
+        from: Offset,
+        now: Instant,
+        first: Instant,
+        usual: (u64, u64),
+        absent: bool,
+    ) -> Option<Instant> {
+        let waited = now.nanos_since(first);
+        // A sender would have sent again, and a receiver would have sent a bare ACK.
+        if waited > LONGEST_WAIT || (absent && is_late_if_delayed(waited, usual)) {
+            return None;
+        }
+        let due = |sent: Instant| sent.plus_nanos(usual.0);
+        match self.second_full_segment(from, first) {
+            Some(second) if second.at.nanos_since(first) <= TOGETHER || second.span.end <= self.una => {
+                is_late(now.nanos_since(second.at), usual).then(|| due(second.at))
+            }
+            _ => is_late_if_delayed(waited, usual).then(|| due(first)),
+        }
+    }
+
+    /// The packet that completed two full segments above `from`: a receiver acknowledges them at once
+    /// (RFC 9293 §3.8.6.3).
+    fn second_full_segment(&self, from: Offset, first: Instant) -> Option<&OutstandingPacket> {
+        let full = u64::from(self.mss.bytes().max(LEAST_FULL));
+        let since = self.outstanding.partition_point(|packet| packet.span.end <= from);
+        let sent = self.outstanding.range(since..).skip_while(|packet| packet.at < first);
+        let mut bytes = 0;
+        sent.into_iter().find(|packet| {
+            bytes += packet.span.len();
+            bytes >= 2 * full
+        })
+    }
+
+    /// A bare ACK of a small segment, the only thing in flight, took this long.
+    #[inline]
+    fn note_delayed(&mut self, now: Instant, took: u64) {
+        let delay = took.saturating_sub(self.rtts.least_nanos());
+        if delay >= nagle::LEAST_DELAY && delay <= DELAYED_ACK.as_nanos() as u64 {
+            self.late_acks.get_or_insert_default().nagle.on_delayed(now, delay);
+        }
     }
 
     /// An ACK was late; if an episode lasts, that claims the time.

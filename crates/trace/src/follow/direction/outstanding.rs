@@ -170,7 +170,7 @@ impl DirectionState {
     pub fn most_flight(&self, mss: u32) -> u32 {
         let unseen = match self.syn() {
             Some(_) => 0,
-            None => self.window_edge.since(self.una.min(self.window_edge)),
+            None => self.least_window_edge().since(self.una.min(self.least_window_edge())),
         };
         let most = unseen.max(self.most_outstanding.into());
         u32::try_from(most.div_ceil(mss.max(1).into())).unwrap_or(u32::MAX)

@@ -28,6 +28,19 @@ const JITTER: u64 = 32;
 /// But never later than after this fraction (1/n) of the round-trip time.
 const PROMPT_RTTS: u64 = 8;
 
+/// How long a segment may take to follow the ACK that let it go, in ns. `least`: the shortest RTT.
+#[inline]
+pub(super) fn prompt(lag: u64, least: u64) -> u64 {
+    let prompt = match lag {
+        0 => PROMPT,
+        lag => PROMPT_AWAY.max(lag / JITTER),
+    };
+    match least + lag {
+        0 => prompt,
+        rtt => prompt.min(rtt / PROMPT_RTTS),
+    }
+}
+
 impl DirectionState {
     /// The handshake is complete.
     pub fn begin_division(&mut self, now: Instant) {
@@ -38,20 +51,6 @@ impl DirectionState {
     #[inline]
     pub fn heard_here(&self) -> Heard {
         Heard { una: self.una, edge: if self.acked > Offset::SYN { self.window_edge } else { NO_EDGE } }
-    }
-
-    /// How long a segment may take to follow the ACK that let it go, in ns.
-    #[inline]
-    fn prompt(&self, lag: u64) -> u64 {
-        let rtt = self.rtts.least_nanos() + lag;
-        let prompt = match lag {
-            0 => PROMPT,
-            lag => PROMPT_AWAY.max(lag / JITTER),
-        };
-        match rtt {
-            0 => prompt,
-            rtt => prompt.min(rtt / PROMPT_RTTS),
-        }
     }
 
     /// With this much acknowledged, nothing but a FIN is in flight.
@@ -67,7 +66,7 @@ impl DirectionState {
         if span.start > self.nxt && !context.shared.is_away(context.side) {
             self.divide_at_missing(Span::new(self.nxt, span.start), now, context);
         }
-        let prompt = self.prompt(lag);
+        let prompt = prompt(lag, self.rtts.least_nanos());
         let mss = self.mss.bytes();
         self.division.on_new(at, span, mss, heard, prompt);
         if span.len() == 1 && segment.flags.contains(Flags::FIN) && heard.una >= span.start {
@@ -85,6 +84,9 @@ impl DirectionState {
         context: DirectionContext<'_>,
     ) {
         let (at, heard, lag) = self.sent_by(now, context);
+        if span.end == self.fin && span.len() == 1 && heard.una >= span.start {
+            return self.division.on_lone_fin();
+        }
         let Some(row) = self.episode.as_ref().and_then(|episode| episode.last_row()) else {
             return;
         };
@@ -127,7 +129,7 @@ impl DirectionState {
             return;
         }
         let heard = Heard { una, edge: self.window_edge };
-        let (idle_at, prompt) = (self.idle_at(), self.prompt(0));
+        let (idle_at, prompt) = (self.idle_at(), prompt(0, self.rtts.least_nanos()));
         let recovered = self.division.on_ack(now, before, heard, idle_at, prompt);
         if recovered.is_some() {
             self.on_recovered(recovered);
@@ -158,7 +160,7 @@ impl DirectionState {
 
     #[inline(never)]
     fn hear_next(&mut self, at: Instant, lag: u64) -> Heard {
-        let (idle_at, prompt) = (self.idle_at(), self.prompt(lag));
+        let (idle_at, prompt) = (self.idle_at(), prompt(lag, self.rtts.least_nanos()));
         let Some(mut away) = self.away.take() else {
             return NOTHING_HEARD;
         };

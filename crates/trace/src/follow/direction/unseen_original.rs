@@ -100,7 +100,7 @@ impl DirectionState {
     pub fn on_next_number(&mut self, packet: &CapturedPacket, isn: SeqNumber) {
         let segment = &packet.segment;
         let (ts, ip_id) = (segment.options.timestamps, packet.ip_id.filter(|id| *id != 0));
-        let in_window = |next: &Offset| *next > self.nxt && *next <= self.window_edge;
+        let in_window = |next: &Offset| *next > self.nxt && *next <= self.least_window_edge();
         let next = segment.seq.unwrap(isn, self.nxt).filter(in_window);
         if let Some(next) = next.filter(|_| ts.is_some() || ip_id.is_some())
             && let Some(away) = &mut self.away

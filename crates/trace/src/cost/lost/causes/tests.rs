@@ -40,8 +40,13 @@ fn row(trigger: Option<Trigger>, verdict: Verdict, copy: u16, clues: Clues) -> P
 
 /// The cause of an episode with these retransmissions.
 fn cause(mut rows: Vec<ProvisionalRow>) -> Cause {
-    rows[0].retransmission.cost =
-        Some(EpisodeCost { recovering: LOST, lost: LOST, segments: rows.len() as u32, cause: Cause::Unknown });
+    rows[0].retransmission.cost = Some(EpisodeCost {
+        recovering: LOST,
+        lost: LOST,
+        detection: None,
+        segments: rows.len() as u32,
+        cause: Cause::Unknown,
+    });
     let mut lost = LostTime::default();
     lost.add(Cause::Unknown, LOST);
     name_causes(rows.iter_mut(), &mut lost);

@@ -1,0 +1,70 @@
+//! Small segments that waited for a delayed ACK.
+//!
+//! By Nagle's rule (RFC 896; RFC 9293 §3.7.4), a sender holds data back that does not fill a segment while anything is
+//! unacknowledged. A receiver delays the ACK of less than two full segments (RFC 9293 §3.8.6.3). Together they cost the
+//! delay each time an application writes twice before it reads.
+//!
+//! An application does not see ACKs. So data that leaves with the arrival of a bare ACK waited for it, if that happens
+//! more often than by chance:
+//!
+//! ```text
+//! delayed    a bare ACK of everything in flight, less than a full segment; it came 30 ms later than the shortest RTT
+//! released   new data, less than a full segment, follows a delayed ACK at once
+//!
+//! lost = ACK - (sent + shortest RTT), if three or more were released and half of all delayed ones
+//! ```
+
+use crate::finding::{Cause, LostTime};
+use recoup_units::Instant;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How much later than the shortest RTT a delayed ACK comes, in ns: the shortest delay in use is 40 ms (Linux).
+pub(crate) const LEAST_DELAY: u64 = 30_000_000;
+
+/// So many are no coincidence.
+const ENOUGH: u32 = 3;
+
+/// Delayed ACKs of a direction, and the data that waited for them.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Nagle {
+    delayed: u32,
+    released: u32,
+    /// What the released data waited, in ns.
+    waited: u64,
+    /// When the last delayed ACK passed, and how long it was delayed in ns; 0 once data followed.
+    last: (Instant, u64),
+}
+
+impl Nagle {
+    /// A delayed ACK of everything in flight passed, `delay` ns late.
+    #[cold]
+    pub fn on_delayed(&mut self, at: Instant, delay: u64) {
+        self.delayed = self.delayed.saturating_add(1);
+        self.last = (at, delay);
+    }
+
+    /// New data passed that an ACK released if it came at most `within` ns before. `small`: less than a full segment.
+    #[inline]
+    pub fn on_new(&mut self, at: Instant, within: u64, small: bool) {
+        let (ack_at, delay) = self.last;
+        if delay == 0 {
+            return;
+        }
+        self.last.1 = 0;
+        if small && at.nanos_since(ack_at) <= within {
+            self.released = self.released.saturating_add(1);
+            self.waited = self.waited.saturating_add(delay);
+        }
+    }
+
+    /// Adds the time lost.
+    pub fn add_to(&self, lost: &mut LostTime) {
+        if self.released >= ENOUGH && self.released.saturating_mul(2) >= self.delayed {
+            lost.add_several(Cause::NagleDelayedAck, self.released, Duration::from_nanos(self.waited));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
