@@ -18,6 +18,7 @@ mod document;
 mod facts;
 mod one;
 mod order;
+mod outage;
 mod page;
 mod read;
 mod report;

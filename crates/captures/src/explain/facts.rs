@@ -3,6 +3,7 @@
 
 use super::advice::{self, Advice};
 use super::order::{SortBy, Worst};
+use super::outage::{Outage, Stalls};
 use crate::analysis::{Collector, Vantages, nearest_to_senders, view};
 use crate::merge_fields;
 use crate::study::Merge;
@@ -55,6 +56,8 @@ pub struct Facts {
     pub losers: u64,
     /// FINs that nobody answered, and nobody waited for.
     pub unanswered_fins: u64,
+    /// The longest episodes.
+    stalls: Stalls,
     /// Facts about each cause.
     pub causes: [CauseFacts; Cause::ALL.len()],
     /// Time in recovery by the trigger and the verdict of each episode's first retransmission. The last
@@ -172,6 +175,12 @@ impl Facts {
         self.span.map_or(Duration::ZERO, |(begun, ended)| ended.since(begun))
     }
 
+    /// The time in which most connections stood still, if many did.
+    pub fn outage(&self) -> Option<Outage> {
+        let open = self.connection_time.as_secs_f64() / self.duration().as_secs_f64();
+        self.stalls.outage(open)
+    }
+
     /// The reasons for unknown time, the longest first.
     pub fn unknown(&self) -> Vec<(WhyUnknown, Duration)> {
         longest_first(WhyUnknown::ALL, |why| self.time.unknown(why))
@@ -240,15 +249,14 @@ impl Facts {
         };
         let trigger = row.triggers.first();
         let facts = &mut self.causes[cost.cause as usize];
-        facts.each.add(cost.lost);
         let fin_alone = row.fin && row.len == 0 && cost.cause == Cause::Unanswered;
         self.unanswered_fins += u64::from(fin_alone);
-        facts.segments += u64::from(cost.segments);
-        if let Some(detection) = cost.detection {
-            facts.detection.add(detection);
-        }
-        if let Some(rtt) = row.rtt {
-            facts.rtt.add(rtt);
+        self.stalls.add(row, cost);
+        if !cost.lost.is_zero() {
+            facts.each.add(cost.lost);
+            facts.segments += u64::from(cost.segments);
+            cost.detection.iter().for_each(|detection| facts.detection.add(*detection));
+            row.rtt.iter().for_each(|rtt| facts.rtt.add(*rtt));
         }
         let by_trigger = trigger.map_or(Trigger::ALL.len(), |trigger| trigger as usize);
         let recovering = &mut self.recovering[by_trigger][row.verdict as usize];
@@ -284,7 +292,7 @@ impl Collector for Facts {
     fn merge(&mut self, other: Self) {
         merge_fields!(self, other: connections, span, segments, bytes, captured_at, vantages, connection_time, time);
         merge_fields!(self, other: distances, losses_by_side);
-        merge_fields!(self, other: connections_in_state, lost, losers, unanswered_fins, causes, recovering, retransmissions);
+        merge_fields!(self, other: connections_in_state, lost, losers, unanswered_fins, stalls, causes, recovering, retransmissions);
         merge_fields!(self, other: fast_recoveries, rtt, long_rtt);
         self.timeline.merge(other.timeline);
         self.worst.merge(other.worst);

@@ -106,6 +106,8 @@ recoup_units::named! {
         LostSynOrSynAck = "lost_syn_or_syn_ack",
         /// The SYN arrived, and the host did not answer it until it came again.
         UnansweredSyn = "unanswered_syn",
+        /// The ACK that completes the handshake arrived, and the host ignored it: its accept queue was full.
+        IgnoredAck = "ignored_ack",
         /// One segment was lost, and ACKs of later ones reported it.
         LostSegment = "lost_segment",
         /// Several segments of one flight were lost, and ACKs reported them.
@@ -151,8 +153,9 @@ impl LostTime {
         self.add_several(cause, 1, lost);
     }
 
-    /// Adds `occurrences`, which together lost `lost`.
+    /// Adds `occurrences`, which together lost `lost`. What lost nothing does not count.
     pub fn add_several(&mut self, cause: Cause, occurrences: u32, lost: Duration) {
+        let occurrences = if lost.is_zero() { 0 } else { occurrences };
         let (times, nanos) = &mut self.0[cause as usize];
         *times = times.saturating_add(occurrences);
         *nanos = nanos.saturating_add(saturating_nanos(lost));
@@ -160,19 +163,18 @@ impl LostTime {
 
     /// An occurrence has another cause than was thought.
     pub fn change(&mut self, lost: Duration, from: Cause, to: Cause) {
-        let (times, nanos) = &mut self.0[from as usize];
-        *times = times.saturating_sub(1);
-        *nanos = nanos.saturating_sub(saturating_nanos(lost));
+        self.take_back(from, (!lost.is_zero()).into(), lost);
         self.add(to, lost);
     }
 
-    /// Takes time back that another direction has lost. It stays an occurrence.
-    pub(crate) fn take_from(&mut self, cause: Cause, time: Duration) {
-        let (_, nanos) = &mut self.0[cause as usize];
-        *nanos = nanos.saturating_sub(saturating_nanos(time));
+    /// Takes time back, and `occurrences` that are left without any.
+    pub(crate) fn take_back(&mut self, cause: Cause, occurrences: u32, lost: Duration) {
+        let (times, nanos) = &mut self.0[cause as usize];
+        *times = times.saturating_sub(occurrences);
+        *nanos = nanos.saturating_sub(saturating_nanos(lost));
     }
 
-    /// How often this was the cause.
+    /// How often this was the cause of lost time.
     pub fn times(&self, cause: Cause) -> u32 {
         self.0[cause as usize].0
     }

@@ -24,6 +24,7 @@ use crate::{
     cost::lost::{
         causes::name_causes,
         delays::LateAcks,
+        handshake::name_ignored_ack,
         overlaps::{Life, count_once},
     },
     finding::{self, CapturePoint, Closing, Opening, Renumbering},
@@ -538,7 +539,7 @@ impl ConnectionState {
             found.absent = !self.has_sent[side];
             pass_on(facts, &self.shared, side, &mut learned);
         }
-        self.count_once(&mut rows[from..], &mut found, late.each_ref().map(Option::as_deref));
+        self.settle_lost_time(&mut rows[from..], &mut found, late.each_ref().map(Option::as_deref));
         self.add_handshake(&mut rows[from..], &mut found);
         rows[from..].sort_by_key(|row| row.retransmission.frame);
         if let Some(before) = &self.before {
@@ -549,11 +550,22 @@ impl ConnectionState {
 }
 
 impl ConnectionState {
-    /// Counts the time once that both directions lost.
-    fn count_once(&self, rows: &mut [ProvisionalRow], found: &mut finding::Connection, late: [Option<&LateAcks>; 2]) {
+    /// Names causes that both directions show together, and counts the time once that both lost.
+    fn settle_lost_time(
+        &self,
+        rows: &mut [ProvisionalRow],
+        found: &mut finding::Connection,
+        late: [Option<&LateAcks>; 2],
+    ) {
         let opener = found.endpoints.src;
         let side = |row: &ProvisionalRow| usize::from(row.retransmission.endpoints.src != opener);
         let life = Life { begun: self.begun, ended: found.ended, first: self.first };
+        if let Some(isn) = self.directions[0].syn()
+            && self.handshake.completed_at() > Instant::ZERO
+        {
+            let completed = life.captured(self.handshake.completed_at());
+            name_ignored_ack(rows, side, (completed, isn + 1), &mut found.directions[0].lost);
+        }
         let lost = found.directions.each_mut().map(|direction| &mut direction.lost);
         count_once(rows, side, late, life, lost);
     }

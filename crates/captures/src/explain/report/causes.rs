@@ -21,11 +21,12 @@ pub struct CauseLine {
 }
 
 /// Causes that are shown as one.
-const GROUPS: [(&str, &[Cause]); 17] = [
+const GROUPS: [(&str, &[Cause]); 18] = [
     ("Lost SYNs", &[Cause::LostSyn]),
     ("Lost SYN-ACKs", &[Cause::LostSynAck]),
     ("Lost handshakes", &[Cause::LostSynOrSynAck]),
     ("Unanswered SYNs", &[Cause::UnansweredSyn]),
+    ("Full accept queues", &[Cause::IgnoredAck]),
     ("Lost segments", &[Cause::LostSegment, Cause::Burst]),
     ("Lost tails", &[Cause::TailByProbe, Cause::TailByTimeout]),
     ("Timeouts", &[Cause::LossByTimeout]),
@@ -93,6 +94,9 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
         }
         Cause::UnansweredSyn => {
             format!("{often}: the SYN arrived, and the host answered only when it came again")
+        }
+        Cause::IgnoredAck => {
+            format!("{often}: the host ignored the ACK that completes the handshake, as with a full accept queue")
         }
         Cause::LostSegment => format!("{} found by ACKs{after}{}", grouped(n), at_rtt(of)),
         Cause::Burst => format!(
@@ -168,6 +172,7 @@ fn remedy(cause: Cause) -> &'static str {
         Cause::LostSyn => " Only a copy sent in advance would repair a lost SYN sooner.",
         Cause::LostSynAck => " Only a copy sent in advance would repair a lost SYN-ACK sooner.",
         Cause::NagleDelayedAck => " TCP_NODELAY, or one write in place of two, avoids it.",
+        Cause::IgnoredAck => " A longer backlog (listen, net.core.somaxconn) or a faster accept avoids it.",
         Cause::MtuBlackHole => " A smaller MSS, or net.ipv4.tcp_mtu_probing=1 at the sender, avoids it.",
         _ => "",
     }
@@ -190,6 +195,7 @@ const fn names(cause: Cause) -> (&'static str, &'static str) {
         Cause::LostSynAck => ("a lost SYN-ACK", "lost SYN-ACKs"),
         Cause::LostSynOrSynAck => ("a lost SYN or SYN-ACK", "lost SYNs or SYN-ACKs"),
         Cause::UnansweredSyn => ("an unanswered SYN", "unanswered SYNs"),
+        Cause::IgnoredAck => ("a full accept queue", "full accept queues"),
         Cause::LostSegment => ("a lost segment", "lost segments"),
         Cause::Burst => ("a burst of losses", "bursts of losses"),
         Cause::TailByProbe => ("a lost tail, probed", "lost tails, probed"),

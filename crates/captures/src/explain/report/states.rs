@@ -45,9 +45,20 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     if held_up {
         sentences.push(format!("{}.", capitalized(&held.join("; "))));
     }
+    sentences.extend(outage(facts));
     sentences.extend(losses_by_side(facts));
     sentences.extend(unanswered_fins(facts));
     (sentences, held_up)
+}
+
+/// A time in which many connections stood still.
+fn outage(facts: &Facts) -> Option<String> {
+    let (outage, (begun, _)) = (facts.outage()?, facts.span?);
+    let [from, until] = [outage.from, outage.until].map(|at| duration(at.since(begun)));
+    let connections = count(outage.connections as u64, "connection");
+    Some(format!(
+        "From {from} to {until} after the first packet, {connections} stood still at once: one outage, of the path or of a host."
+    ))
 }
 
 /// On which side of the capture point packets were lost, if it is between the ends.

@@ -21,6 +21,10 @@
 //! | the same; it was spurious | [`Cause::LateOrLostAcks`] |
 //! | the same; the verdict is unknown | [`Cause::Unknown`] |
 //!
+//! A listener whose accept queue is full ignores the ACK that completes the handshake, and sends its SYN-ACK again
+//! (Linux `tcp_check_req`, `tcp_abort_on_overflow`). Captured at the server, the ACK had arrived. What the client sent
+//! meanwhile is then no lost data: the cause of its episode is [`Cause::IgnoredAck`].
+//!
 //! A client retransmits its SYN although the SYN arrived if the SYN-ACK did not (RFC 9293 §3.8.1). The verdict
 //! tells the two apart where the SYN-ACK echoes the timestamp of the SYN that it answers, or comes too early to
 //! answer the last SYN.
@@ -36,7 +40,10 @@ use crate::{
     attribute::provisional::ProvisionalRow,
     finding::{Cause, EpisodeCost, LostTime, Vantage, Verdict},
 };
+use recoup_units::Instant;
+use recoup_wire::SeqNumber;
 use std::time::Duration;
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompleteHandshake {
     /// From the first SYN to the ACK of a SYN-ACK.
@@ -112,6 +119,35 @@ pub(crate) fn add_handshake(
         alternative.cause = otherwise.or(Some(now));
     }
     lost[side].add(now, time);
+}
+
+/// Names the cause of the episode in which the client, side 0, repeats its first data, if the server had sent its SYN-ACK
+/// again after the ACK `completed` the handshake. `first`: the number of that data.
+pub(crate) fn name_ignored_ack(
+    rows: &mut [ProvisionalRow],
+    side: impl Fn(&ProvisionalRow) -> usize,
+    (completed, first): (Instant, SeqNumber),
+    lost: &mut LostTime,
+) {
+    let repeats_answer = |row: &ProvisionalRow| {
+        let found = &row.retransmission;
+        side(row) == 1 && found.syn && found.at > completed && found.vantage == Vantage::Sender
+    };
+    if !rows.iter().any(repeats_answer) {
+        return;
+    }
+    let repeats_first = |row: &&mut ProvisionalRow| {
+        let found = &row.retransmission;
+        side(row) == 0 && !found.syn && found.seq == first && found.cost.is_some()
+    };
+    if let Some(row) = rows.iter_mut().find(repeats_first)
+        && let Some(cost) = &mut row.retransmission.cost
+    {
+        lost.change(cost.lost, cost.cause, Cause::IgnoredAck);
+        cost.cause = Cause::IgnoredAck;
+        row.alternative = None;
+        row.retransmission.provisional = false;
+    }
 }
 
 fn cause_of_syn(verdict: Verdict, row: &ProvisionalRow, lost: Duration, handshake: &CompleteHandshake) -> Cause {

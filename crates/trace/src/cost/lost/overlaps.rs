@@ -26,7 +26,8 @@ impl Life {
         self.ended.since(self.begun)
     }
 
-    fn captured(&self, at: Instant) -> Instant {
+    /// A time of the clock of late ACKs by the capture's.
+    pub fn captured(&self, at: Instant) -> Instant {
         self.begun.plus_nanos(at.nanos_since(self.first))
     }
 }
@@ -52,10 +53,12 @@ struct Both<'a> {
 impl Both<'_> {
     /// Takes `time` from what a direction lost, and from the row that carries it.
     fn take(&mut self, side: usize, cause: Cause, row: Option<usize>, time: Duration) {
-        self.lost[side].take_from(cause, time);
+        let mut ends = false;
         if let Some(cost) = row.and_then(|row| self.rows[row].retransmission.cost.as_mut()) {
+            ends = !cost.lost.is_zero() && time >= cost.lost;
             cost.lost = cost.lost.saturating_sub(time);
         }
+        self.lost[side].take_back(cause, ends.into(), time);
     }
 
     /// By how much they lost more than there was.
