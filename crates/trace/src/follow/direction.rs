@@ -561,9 +561,9 @@ impl DirectionState {
         self.peer_closed_at.get().map(Instant::from_nanos)
     }
 
-    /// The end of what was sent.
+    /// The end of the data that was sent.
     pub fn sent_to(&self) -> Offset {
-        self.nxt
+        self.idle_at()
     }
 
     /// The ACKs that came late without a retransmission.

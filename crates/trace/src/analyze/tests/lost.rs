@@ -412,3 +412,20 @@ fn a_full_accept_queue_ignores_the_ack() {
     let found = lost(conversation);
     assert_eq!(found.iter().map(|(cause, ..)| *cause).collect::<Vec<_>>(), ["ignored_ack"], "{found:?}");
 }
+
+#[test]
+fn a_request_that_nothing_answers_in_a_part_of_the_capture_is_unanswered() {
+    // A firewall forgot the connection. The client gives up and closes.
+    let mut conversation = Conversation::mid_connection();
+    for at in [0.0, 200.0, 600.0, 1400.0, 3000.0] {
+        conversation.packet(at, 0, 0, 100, 0, |_| {});
+    }
+    conversation.packet(5000.0, 0, 100, 0, 0, |segment| segment.flags = Flags::FIN.union(Flags::ACK));
+    assert_eq!(lost(conversation), [("unanswered", 1, 5000.0)]);
+    // A client that goes on had its answers: the capture lacks them.
+    let mut conversation = Conversation::mid_connection();
+    for (at, seq) in [(0.0, 0), (200.0, 0), (600.0, 0), (1400.0, 0), (3000.0, 100)] {
+        conversation.packet(at, 0, seq, 100, 0, |_| {});
+    }
+    assert!(lost(conversation).iter().all(|(cause, ..)| *cause != "unanswered"));
+}

@@ -19,7 +19,7 @@ pub(crate) struct ConnectionEnd {
     pub at: Instant,
     /// When the peer's FIN was acknowledged, if it was.
     pub peer_closed: Option<Instant>,
-    /// The end of what was sent in this direction.
+    /// The end of the data that was sent in this direction.
     pub sent_to: Offset,
     /// The capture holds packets of one end only.
     pub one_direction: bool,

@@ -55,7 +55,7 @@ impl DirectionState {
 
     /// With this much acknowledged, nothing but a FIN is in flight.
     #[inline]
-    fn idle_at(&self) -> Offset {
+    pub(super) fn idle_at(&self) -> Offset {
         self.nxt.min(Offset(self.fin.0.saturating_sub(1)))
     }
 
