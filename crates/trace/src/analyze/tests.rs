@@ -14,7 +14,7 @@ use super::*;
 use crate::{
     analyze::shard::connection_table,
     finding::{Closing, Evidence, Opening, PlacedLosses, Triggers, Vantage, Verdict},
-    read::{CapturedPacket, Packet},
+    read::{CapturedPacket, Packet, Tunnel},
 };
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
@@ -103,6 +103,7 @@ impl Conversation {
             interface: 0,
             link: 0,
             path_mtu: None,
+            tunnel: Tunnel::NONE,
         });
         self.packets.last_mut().unwrap()
     }

@@ -36,6 +36,7 @@ fn connection(down: Direction) -> Connection {
         handshake_rtt: None,
         sack: Some(true),
         capture_point: CapturePoint::default(),
+        tunnels: Default::default(),
         directions: [Direction { bytes: 300, ..Direction::default() }, down],
     }
 }
