@@ -29,6 +29,7 @@ mod path_mtu;
 mod paused;
 mod pieces;
 mod selection;
+mod tunnels;
 
 const CLIENT: &str = "192.0.2.1:40000";
 const SERVER: &str = "198.51.100.2:80";

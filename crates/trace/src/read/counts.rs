@@ -59,8 +59,6 @@ recoup_units::named! {
         Icmp = "ICMP",
         /// It is IP, but none of the protocols above, and not TCP.
         NotTcp = "other IP protocols",
-        /// It is a tunnel that carries neither IP nor Ethernet, or in an unknown form.
-        UnknownTunnel = "tunnels of unknown content",
         /// It is ARP.
         Arp = "ARP",
         /// It is not IP, and not ARP.
@@ -77,8 +75,10 @@ recoup_units::named! {
         MacSec = "MACsec, encrypted",
         /// It is PPP that is compressed or encrypted (RFC 2118, RFC 3078).
         CompressedPpp = "PPP, compressed or encrypted",
-        /// It is a fragment of an IP packet that carries a tunnel.
-        TunnelFragment = "IP fragment of a tunnel",
+        /// It is a tunnel that carries neither IP nor Ethernet, or in an unknown form.
+        UnknownTunnel = "tunnels of unknown content",
+        /// It is a fragment of an IP packet that carries a tunnel, without the inner headers.
+        TunnelFragment = "IP fragments of tunnels, but for the first ones",
         /// It has more tunnels in each other than are entered.
         TooManyTunnels = "more than 8 tunnels in each other",
         /// It is a fragment of an IP packet. Fragments are not reassembled.
@@ -111,7 +111,7 @@ impl Reason {
     /// Whether it is a packet without TCP, as far as anyone can see.
     const fn is_other_traffic(self) -> bool {
         use Reason::*;
-        matches!(self, Udp | Quic | Dtls | Icmp | NotTcp | UnknownTunnel | Arp | NotIp)
+        matches!(self, Udp | Quic | Dtls | Icmp | NotTcp | Arp | NotIp)
     }
 
     /// Whether it says what a capture has that has no TCP.
@@ -122,7 +122,10 @@ impl Reason {
     /// Whether it may carry TCP in a tunnel that cannot be entered.
     pub const fn is_closed_tunnel(self) -> bool {
         use Reason::*;
-        matches!(self, WireGuard | Esp | OpenVpn | MacSec | CompressedPpp | TunnelFragment | TooManyTunnels)
+        matches!(
+            self,
+            WireGuard | Esp | OpenVpn | MacSec | CompressedPpp | UnknownTunnel | TunnelFragment | TooManyTunnels
+        )
     }
 }
 
@@ -483,7 +486,7 @@ mod tests {
     fn each_note_is_one_line() {
         let mut counts = Counts::default();
         assert_eq!(counts.notes(), [""; 0]);
-        for reason in [Reason::NotTcp, Reason::Cut, Reason::Fragment, Reason::Cut] {
+        for reason in [Reason::Udp, Reason::Cut, Reason::Fragment, Reason::Cut] {
             counts.frames += 1;
             counts.skip(reason);
         }

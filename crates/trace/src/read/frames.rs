@@ -154,7 +154,7 @@ impl Frames {
         packet: &mut Packet,
     ) -> Result<(), Reason> {
         let mut around = Tunnel::NONE;
-        for _ in 0..=MOST_TUNNELS {
+        for depth in 0..=MOST_TUNNELS {
             let DecodeError::NotTcp(protocol) = error else {
                 return Err(reason(&error, ip));
             };
@@ -168,6 +168,9 @@ impl Frames {
                 return Ok(());
             }
             let inner: Inner<'a> = tunnel::enter(ip, on_wire, around)?;
+            if depth == MOST_TUNNELS {
+                break;
+            }
             Inner { packet: ip, on_wire, tunnel: around } = inner;
             match decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
                 Ok(()) => {

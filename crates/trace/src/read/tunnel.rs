@@ -4,9 +4,9 @@
 //! | --- | --- | --- |
 //! | UDP to port 4789 or 8472 | VXLAN, with or without a group policy | RFC 7348, draft-smith-vxlan-group-policy |
 //! | UDP to port 6081 | GENEVE, with options | RFC 8926 |
-//! | UDP to port 2152 | GTP-U: user data, with extension headers | 3GPP TS 29.281 |
+//! | UDP to or from port 2152 | GTP-U: user data, with extension headers | 3GPP TS 29.281 |
 //! | UDP to port 6635 | MPLS | RFC 7510 |
-//! | IP protocol 47 | GRE, with IP, Ethernet, MPLS or ERSPAN I to III | RFC 2784, RFC 2890, draft-foschiano-erspan |
+//! | IP protocol 47, UDP to port 4754 | GRE, with IP, Ethernet, MPLS, WCCP or ERSPAN I to III | RFC 2784, RFC 2890, RFC 8086, draft-foschiano-erspan |
 //! | IP protocol 47 | GRE version 1, with PPP: PPTP | RFC 2637 |
 //! | IP protocol 4 or 41 | IPv4 or IPv6 | RFC 2003, RFC 2473, RFC 4213 |
 //!
@@ -16,7 +16,8 @@
 //! that fits must follow, or else the packet stays what it is: UDP. A mirror may cut the packets that it sends. Then
 //! the inner header claims more bytes than there are; such a header must have a valid checksum (IPv4).
 //!
-//! Fragments of outer packets are not reassembled, so they are not entered.
+//! Fragments of outer packets are not reassembled. The first one has the inner headers, and is entered. Later ones
+//! are counted: those of UDP as UDP, because nothing shows that they belong to a tunnel.
 //!
 //! # What tells tunnels apart
 //!
@@ -146,7 +147,7 @@ impl Tunnel {
     }
 
     /// A digest of 32 bits; 0 outside of tunnels.
-    pub(super) const fn digest(self) -> u32 {
+    pub(crate) const fn digest(self) -> u32 {
         match self.0 {
             0 => 0,
             bits => (mixed(bits) >> 32) as u32,
@@ -237,6 +238,7 @@ mod port {
     pub const OPEN_VPN: u16 = 1194;
     pub const GTP_U: u16 = 2152;
     pub const ESP: u16 = 4500;
+    pub const GRE: u16 = 4754;
     /// That of RFC 7348, and the one Linux used before.
     pub const VXLAN: [u16; 2] = [4789, 8472];
     pub const GENEVE: u16 = 6081;
@@ -254,27 +256,20 @@ pub(super) fn enter(packet: &[u8], on_wire: usize, around: Tunnel) -> Result<Inn
     let IpPayload { protocol, captured, on_wire, fragment } =
         ip_payload(packet, on_wire).map_err(|_| Reason::IpHeader)?;
     let payload = Bytes { captured: packet.get(captured).unwrap_or_default(), on_wire };
-    let outer = Outer { packet, around };
+    let outer = Outer { packet, around, is_fragment: fragment.is_some() };
+    let is_headless = fragment == Some(Fragment::Later);
     let (entered, otherwise) = match protocol {
-        protocol::UDP => {
-            let (entered, otherwise) = match (fragment, payload.split::<8>()) {
-                (Some(Fragment::Later), _) | (_, Err(_)) => return Err(Reason::Udp),
-                (_, Ok((header, rest))) => outer.udp(header, rest),
-            };
-            match (fragment, &entered) {
-                (Some(_), Err(NoTunnel)) => return Err(otherwise),
-                _ => (entered, otherwise),
-            }
-        }
+        protocol::UDP => match payload.split::<8>() {
+            Ok((header, rest)) if !is_headless => outer.udp(header, rest),
+            _ => return Err(Reason::Udp),
+        },
+        protocol::GRE | protocol::IPV4 | protocol::IPV6 if is_headless => return Err(Reason::TunnelFragment),
         protocol::GRE => (outer.gre(payload), Reason::UnknownTunnel),
         protocol::IPV4 | protocol::IPV6 => (outer.ip(payload, TunnelKind::IpInIp, outer.path()), Reason::UnknownTunnel),
         protocol::ESP => return Err(Reason::Esp),
         protocol::ICMP | protocol::ICMP_V6 => return Err(Reason::Icmp),
         _ => return Err(Reason::NotTcp),
     };
-    if fragment.is_some() {
-        return Err(Reason::TunnelFragment);
-    }
     entered.map_err(|refusal| match refusal {
         NoTunnel => otherwise,
         Refusal::Unread(reason) => reason,
@@ -320,6 +315,8 @@ fn three(bytes: [u8; 3]) -> u32 {
 struct Outer<'a> {
     packet: &'a [u8],
     around: Tunnel,
+    /// It is the first fragment: lengths within it are those of the whole packet.
+    is_fragment: bool,
 }
 
 impl<'a> Outer<'a> {
@@ -342,6 +339,7 @@ impl<'a> Outer<'a> {
         let [from, to, length] = [0, 2, 4].map(|at| u16::from_be_bytes([header[at], header[at + 1]]));
         // With segmentation offload, the length is that of one segment, or 0.
         let payload = match usize::from(length).checked_sub(8) {
+            Some(own) if self.is_fragment => Bytes { on_wire: own.max(payload.on_wire), ..payload },
             Some(own) if own < payload.on_wire && own > 0 => payload.up_to(own),
             _ => payload,
         };
@@ -349,7 +347,10 @@ impl<'a> Outer<'a> {
             to if port::VXLAN.contains(&to) => self.vxlan(payload),
             port::GENEVE => self.geneve(payload),
             port::GTP_U => self.gtp_u(payload),
+            port::GRE => self.gre(payload),
             port::MPLS => self.labels(payload),
+            // Some gateways answer from this port to another one.
+            _ if from == port::GTP_U => self.gtp_u(payload),
             _ => Err(NoTunnel),
         };
         (entered, udp_content([from, to], payload))
@@ -411,6 +412,7 @@ impl<'a> Outer<'a> {
         const ERSPAN: u16 = 0x88be;
         const ERSPAN_THREE: u16 = 0x22eb;
         const PPP: u16 = 0x880b;
+        const WCCP: u16 = 0x883e;
         let (&[flags, version, high, low], rest) = payload.split::<4>()?;
         let has = |flag: u8| flags & flag != 0;
         let (checksum, routing, has_key, sequence) = (has(0x80), has(0x40), has(0x20), has(0x10));
@@ -439,6 +441,8 @@ impl<'a> Outer<'a> {
             ERSPAN => self.erspan_two(rest),
             ERSPAN_THREE => self.erspan_three(rest),
             labels if ether_type::MPLS.contains(&labels) => self.labels(rest),
+            // Version 2 has four bytes before the packet (draft-param-wccp-v2rev1 §4.12.2).
+            WCCP => self.ip(rest, kind, id).or_else(|_| self.ip(rest.skip(4)?, kind, id)),
             other => self.behind(other, rest, kind, id),
         }
     }
@@ -550,3 +554,6 @@ fn udp_content(ports: [u16; 2], payload: Bytes<'_>) -> Reason {
         _ => Reason::Udp,
     }
 }
+
+#[cfg(test)]
+mod tests;

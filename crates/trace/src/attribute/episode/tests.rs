@@ -1,4 +1,5 @@
 use super::*;
+use crate::read::Tunnel;
 use recoup_wire::{Endpoints, Options, Segment, SeqNumber};
 
 #[test]
