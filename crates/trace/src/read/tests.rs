@@ -327,6 +327,7 @@ fn the_seeds_of_the_fuzzer_are_these() {
         ("sections", sections(Little, RAW as u16, &packets[..2])),
         ("sections-big-ethernet", sections(Big, 1, &frames(&[8, 0], false))),
         ("joined", both.clone()),
+        ("tunnels", classic(Little, NANOS, RAW, &super::tunnel::tests::cut_segments())),
         ("gzip", gzip(&both)),
         ("zstd", zstd(&both)),
     ] {

@@ -286,6 +286,11 @@ impl<'a> Bytes<'a> {
         Ok((first, Self { captured, on_wire: self.on_wire - COUNT }))
     }
 
+    /// Whether the first byte is as it must be, or was not captured.
+    fn may_begin_with(self, is_right: impl Fn(u8) -> bool) -> bool {
+        self.captured.first().is_none_or(|first| is_right(*first))
+    }
+
     /// Without the first bytes.
     fn skip(self, count: usize) -> Result<Self, Refusal> {
         let on_wire = self.on_wire.checked_sub(count).ok_or(NoTunnel)?;
@@ -358,6 +363,7 @@ impl<'a> Outer<'a> {
 
     /// RFC 7348 §5. With a group policy, one more flag and 16 bits that are otherwise reserved.
     fn vxlan(&self, payload: Bytes<'a>) -> Entered<'a> {
+        is(payload.may_begin_with(|flags| matches!(flags, 0x08 | 0x88)))?;
         let (&[flags, more, policy @ .., a, b, c, reserved], frame) = payload.split::<8>()?;
         let is_plain = flags == 0x08 && more == 0 && policy == [0; 2];
         let has_policy = flags == 0x88 && more & !0x48 == 0;
@@ -367,8 +373,9 @@ impl<'a> Outer<'a> {
 
     /// RFC 8926 §3.4.
     fn geneve(&self, payload: Bytes<'a>) -> Entered<'a> {
+        is(payload.may_begin_with(|first| first >> 6 == 0))?;
         let (&[first, flags, high, low, a, b, c, reserved], rest) = payload.split::<8>()?;
-        is(first >> 6 == 0 && flags & 0x3f == 0 && reserved == 0)?;
+        is(flags & 0x3f == 0 && reserved == 0)?;
         let inner = rest.skip(4 * usize::from(first & 0x3f))?;
         self.behind(u16::from_be_bytes([high, low]), inner, TunnelKind::Geneve, three([a, b, c]))
     }
@@ -376,9 +383,10 @@ impl<'a> Outer<'a> {
     /// 3GPP TS 29.281 §5.1 and §5.2: version 1, no other protocol than GTP, user data.
     fn gtp_u(&self, payload: Bytes<'a>) -> Entered<'a> {
         const USER_DATA: u8 = 0xff;
+        is(payload.may_begin_with(|flags| flags & 0xf8 == 0x30))?;
         let (&[flags, kind, high, low, a, b, c, d], rest) = payload.split::<8>()?;
         let length = usize::from(u16::from_be_bytes([high, low]));
-        is(flags & 0xf8 == 0x30 && kind == USER_DATA && length <= rest.on_wire)?;
+        is(kind == USER_DATA && length <= rest.on_wire)?;
         let mut rest = rest.up_to(length);
         if flags & 7 != 0 {
             let (&[.., first], behind) = rest.split::<4>()?;
@@ -556,4 +564,4 @@ fn udp_content(ports: [u16; 2], payload: Bytes<'_>) -> Reason {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -51,6 +51,13 @@ fn inside(packet: &[u8], on_wire: usize) -> Result<(Vec<u8>, Tunnel), Reason> {
     Ok((inner.packet.to_vec(), inner.tunnel))
 }
 
+/// Segments without their payload in several tunnels.
+pub fn cut_segments() -> Vec<Vec<u8>> {
+    let tcp = &tcp()[..52];
+    let in_gre = gre(&[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 0, 0, 6, 0, 0, 0, 9, 0, 0, 8, 0], tcp);
+    vec![v4(17, &vxlan(42, &v4(17, &gtp(7, tcp)))), v6(47, &in_gre)]
+}
+
 fn tcp() -> Vec<u8> {
     ip(&segment(0), false)
 }
@@ -348,6 +355,7 @@ fn closed_tunnels_and_other_traffic_are_named() {
         (over_udp(9, 444, &[0x41; 40]), Reason::Udp),
         (v4(1, &[8, 0, 0, 0, 0, 0, 0, 0]), Reason::Icmp),
         (v4(132, &[0; 20]), Reason::NotTcp),
+        (over_udp(4500, 8472, &[7; 60]), Reason::Esp),
         // In a tunnel, too.
         (v4(17, &vxlan(42, &v4(50, &[7; 60]))), Reason::Esp),
     ] {
