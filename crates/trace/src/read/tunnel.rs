@@ -526,7 +526,7 @@ fn session(high: u8, low: u8) -> u32 {
 fn is_valid(header: &[u8]) -> bool {
     let words = header.chunks_exact(2).map(|word| u64::from(u16::from_be_bytes([word[0], word[1]])));
     let sum: u64 = words.sum();
-    sum > 0 && sum % 0xffff == 0
+    sum > 0 && sum.is_multiple_of(0xffff)
 }
 
 /// What UDP carries, as far as its first bytes show for certain.

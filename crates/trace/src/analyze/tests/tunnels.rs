@@ -43,8 +43,10 @@ fn another(packets: &[CapturedPacket]) -> Vec<CapturedPacket> {
     packets.collect()
 }
 
-/// What is found of each connection: retransmissions and packets.
-fn outline(kept: &Kept) -> Vec<(Vec<(String, Verdict, u16)>, u64)> {
+/// Retransmissions and packets of a connection.
+type Outline = (Vec<(String, Verdict, u16)>, u64);
+
+fn outline(kept: &Kept) -> Vec<Outline> {
     let connections = kept.connections.iter().map(|connection| {
         let rows = kept.retransmissions.iter().filter(|row| row.connection_key() == connection.key());
         let rows = rows.map(|row| (row.triggers.to_string(), row.verdict, row.copy));
@@ -80,10 +82,9 @@ fn the_same_ends_in_two_networks_are_two_connections() {
         let all = mixed(first.chain(second.iter().map(|packet| within(other, packet))));
         let kept = analyzed(&all, &Settings::default());
         assert_eq!(outline(&kept), twice, "{one} {other}");
-        assert_eq!(
-            kept.connections.iter().filter_map(|c| c.tunnel()).collect::<Vec<_>>().len(),
-            [one, other].iter().filter(|t| !t.is_none()).count()
-        );
+        let named = kept.connections.iter().filter(|connection| connection.tunnel().is_some()).count();
+        let tunnels = [one, other].iter().filter(|tunnel| !tunnel.is_none()).count();
+        assert_eq!(named, tunnels, "{one} {other}");
     }
 }
 

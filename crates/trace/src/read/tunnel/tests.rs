@@ -186,7 +186,7 @@ fn a_segment_in_a_tunnel_is_read_as_one_outside() {
             assert_eq!(counts.in_tunnels(kind).count, 1);
             assert_eq!(counts.notes(), [format!("frame 1: analyzed in tunnels ({})", kind.title())], "{what}");
             // Without the payload, its length is still that on the wire.
-            let (found, counts) = read_frames(&[outer.clone()], 18 + outer.len() - 100);
+            let (found, counts) = read_frames(std::slice::from_ref(&outer), 18 + outer.len() - 100);
             assert_eq!(found[0].segment.payload_len, 100, "{what}");
             assert!(found[0].options_complete && !found[0].overlong && counts.notes().len() == 1, "{what}");
             // Each cut is counted as such.
