@@ -3,7 +3,7 @@
 
 use crate::AnySegment;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use recoup_trace::read::CapturedPacket;
+use recoup_trace::read::{CapturedPacket, Tunnel};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use std::net::SocketAddr;
@@ -321,6 +321,7 @@ impl Capture {
             outgoing: self.outgoing.map(|server| server == matches!(side, Side::Server)),
             interface: 0,
             path_mtu: None,
+            tunnel: Tunnel::NONE,
             link: 0,
         });
     }

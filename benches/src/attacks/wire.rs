@@ -1,6 +1,6 @@
 //! Where attacks send their packets.
 
-use recoup_trace::read::CapturedPacket;
+use recoup_trace::read::{CapturedPacket, Tunnel};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use std::{collections::VecDeque, net::Ipv4Addr};
@@ -138,6 +138,7 @@ impl Wire {
             interface: 0,
             link: 0,
             path_mtu: None,
+            tunnel: Tunnel::NONE,
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Reads chosen connections of a capture, after an analysis has found them.
 
 use recoup_trace::finding::{CapturePoint, Connection};
-use recoup_trace::read::{CapturedPacket, PacketSource};
+use recoup_trace::read::{CapturedPacket, PacketSource, Tunnel};
 use recoup_units::Direction;
 use recoup_wire::Endpoints;
 use std::collections::{HashMap, VecDeque};
@@ -21,6 +21,8 @@ pub(crate) struct Sought {
     pub frames: RangeInclusive<u64>,
     /// The capture point whose packets are read.
     pub point: CapturePoint,
+    /// The tunnels of each direction, if they tell it from other connections.
+    pub tunnels: [Vec<Tunnel>; 2],
 }
 
 impl Sought {
@@ -30,7 +32,15 @@ impl Sought {
             endpoints: connection.endpoints,
             frames: connection.frames.clone(),
             point: connection.capture_point.clone(),
+            tunnels: connection.tunnels.clone(),
         }
+    }
+
+    /// Whether a packet between its ends may be one of its own.
+    fn holds(&self, direction: Direction, packet: &CapturedPacket) -> bool {
+        let side = direction as usize;
+        let tunnels = &self.tunnels[side];
+        self.point.holds(side, packet) && (tunnels.is_empty() || tunnels.contains(&packet.tunnel))
     }
 }
 
@@ -152,7 +162,7 @@ impl ByEnds {
                 if *one.frames.start() > packet.frame {
                     break;
                 }
-                if one.frames.contains(&packet.frame) && one.point.holds(direction as usize, packet) {
+                if one.frames.contains(&packet.frame) && one.holds(direction, packet) {
                     takes.packet(number, direction, packet);
                 }
             }

@@ -8,7 +8,12 @@ pub use cost::{Cause, EpisodeCost, LostTime, SenderState, TimeByState, WhyUnknow
 pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
 
-use crate::{follow::points::Mark, hosts::WindowEvidence, read::CapturedPacket, timeline::Timeline};
+use crate::{
+    follow::points::Mark,
+    hosts::WindowEvidence,
+    read::{CapturedPacket, Tunnel},
+    timeline::Timeline,
+};
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -424,6 +429,9 @@ pub struct Connection {
     pub sack: Option<bool>,
     /// The capture point that the findings apply to. A merged file has a connection for each.
     pub capture_point: CapturePoint,
+    /// The tunnels of the packets from `src`, and from `dst`, if connections between the same ends in other tunnels
+    /// were open at the same time; otherwise empty.
+    pub tunnels: [Vec<Tunnel>; 2],
     /// Data from `src`, and from `dst`.
     pub directions: [Direction; 2],
 }
@@ -436,6 +444,19 @@ impl Connection {
     /// Key that is unique in the file.
     pub fn key(&self) -> ConnectionKey {
         (self.id, self.capture_point.number)
+    }
+
+    /// The tunnel that tells it from connections between the same ends, if there are several.
+    pub fn tunnel(&self) -> Option<Tunnel> {
+        self.tunnels.iter().flatten().copied().find(|tunnel| !tunnel.is_none())
+    }
+
+    /// Its ends, as in `192.0.2.1:40000 > 192.0.2.2:80`, and the [tunnel](Self::tunnel) if one tells it apart.
+    pub fn name(&self) -> String {
+        match self.tunnel() {
+            None => self.endpoints.to_string(),
+            Some(tunnel) => format!("{} ({tunnel})", self.endpoints),
+        }
     }
 
     /// From the first packet to the last.

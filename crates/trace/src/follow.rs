@@ -42,11 +42,13 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct TimedPacket {
     pub time: Instant,
     pub packet: CapturedPacket,
+    /// Tells networks with the same addresses apart, once [`table`] knows: 0 unless there are several.
+    pub network: u8,
 }
 
 impl Default for TimedPacket {
     /// Says nothing.
     fn default() -> Self {
-        Self { time: Instant::ZERO, packet: CapturedPacket::from(&Packet::default()) }
+        Self { time: Instant::ZERO, packet: CapturedPacket::from(&Packet::default()), network: 0 }
     }
 }

@@ -4,7 +4,7 @@
 //! - **Out**: one [`CapturedPacket`] per TCP segment, and [`Counts`] of all frames.
 //!
 //! ```text
-//! file, stdin ─► window: decompress (gzip, zstd), read ahead ─► classic │ sections ─► link ─► frames
+//! file, stdin ─► window: decompress (gzip, zstd), read ahead ─► classic │ sections ─► frames ◄── link, tunnel
 //! ```
 //!
 //! | module | what it does |
@@ -14,7 +14,8 @@
 //! | `classic`, `sections` | read the records of pcap and the blocks of pcapng |
 //! | `clock` | converts ticks of a capture's clock to nanoseconds since 1970 |
 //! | `packet` | passes packets on in a compact form |
-//! | `link`, `frames` | find the IP packet in a frame; decode the segment and count frames |
+//! | `link`, `tunnel` | find the IP packet in a frame, and in an IP packet that carries another one |
+//! | `frames` | decode the segment and count frames |
 //! | `joined` | reads several files as one capture |
 //! | `counts`, `error` | what was read and skipped; why a capture cannot be read |
 //!
@@ -44,6 +45,7 @@ mod link;
 mod packet;
 mod sections;
 mod sniff;
+mod tunnel;
 mod unpack;
 mod window;
 
@@ -73,6 +75,7 @@ pub use joined::{
     record_file,
 };
 pub use packet::Packet;
+pub use tunnel::{Tunnel, TunnelKind};
 
 /// The longest record of a classic capture, and the longest packet block of pcapng without its
 /// headers, in bytes: the limit of tcpdump, Wireshark and libpcap.
@@ -103,8 +106,11 @@ pub struct CapturedPacket {
     pub outgoing: Option<bool>,
     /// The interface of its pcapng section, from 0; 0 in a classic capture.
     pub interface: u32,
-    /// A hash of its two Ethernet addresses, the same in both directions; 0 for other link types.
+    /// A hash of its two Ethernet addresses, the same in both directions; 0 for other link types. A tunnel adds a
+    /// digest of its own.
     pub link: u32,
+    /// The tunnel that it was captured in, if any: all else but the link is that of the inner packet.
+    pub tunnel: Tunnel,
     /// `Some`: it is no segment, but an ICMP message about one, with its endpoints and sequence number. The
     /// path of that segment takes packets of this many bytes at most.
     pub path_mtu: Option<u16>,

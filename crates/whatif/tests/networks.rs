@@ -8,7 +8,7 @@ use recoup_tcp::{
     AckPolicy, Config,
     flow::{Host, Workload},
 };
-use recoup_trace::read::CapturedPacket;
+use recoup_trace::read::{CapturedPacket, Tunnel};
 use recoup_units::{BitRate, Direction, FlowId, Instant};
 use recoup_whatif::{ConnectionPackets, Recorded, Rerunner, bottleneck::Bottleneck, loss::LossProcess, record};
 use std::{sync::Arc, time::Duration};
@@ -65,6 +65,7 @@ fn captured(frame: u64, at: Instant, packet: &Packet) -> CapturedPacket {
         interface: 0,
         link: 0,
         path_mtu: None,
+        tunnel: Tunnel::NONE,
     }
 }
 

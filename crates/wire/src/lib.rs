@@ -33,6 +33,7 @@
 //! | --- | --- |
 //! | `segment`, `options`, `seq`, `flags` | a TCP segment as a value; sequence numbers are unwrapped here |
 //! | `encode`, `decode`, `headers`, `pcap` | to and from bytes with true checksums, or headers alone, fast; capture files |
+//! | `payload` | where the payload of an IP packet is, for what carries TCP inside |
 
 mod checksum;
 mod decode;
@@ -41,6 +42,7 @@ mod endpoints;
 mod flags;
 mod headers;
 mod options;
+mod payload;
 pub mod pcap;
 mod segment;
 mod seq;
@@ -52,5 +54,6 @@ pub use endpoints::Endpoints;
 pub use flags::Flags;
 pub use headers::{Headers, RareHeaders, decode_headers};
 pub use options::{Options, SackBlocks, Timestamps};
+pub use payload::{Fragment, IpPayload, ip_payload};
 pub use segment::{IpVersion, Segment, TCP_HEADER_LEN, ip_len};
 pub use seq::SeqNumber;

@@ -87,6 +87,7 @@ pub fn connections() -> Columns<Connection> {
         .column("connection", "", "number of the connection, from 0, in the order of first packets", |c| c.id)
         .column("src", "", "address and port of the end that opened the connection or sent its first captured packet", |c| c.endpoints.src.to_string())
         .column("dst", "", "address and port of the other end", |c| c.endpoints.dst.to_string())
+        .column("tunnel", "", "the tunnel that tells it from connections between the same ends in other tunnels; empty if there are none", |c| c.tunnel().map(|tunnel| tunnel.to_string()))
         .column("opening", "", "handshake or mid_connection", |c| c.opening.name())
         .column("closing", "", "closed, reset, idle, replaced, evicted or capture_end", |c| c.closing.name())
         .column("begun", "s", "when its first packet was captured: seconds since 1970", |c| c.begun)

@@ -279,7 +279,9 @@ pub(super) fn why_unreadable(counts: &Counts) -> Option<String> {
             ending => Some(ending.to_string()),
         };
     }
-    let reasons = Reason::ALL.into_iter().filter(|reason| reason.matters());
+    // A capture of closed tunnels is readable: it has no TCP that anyone could see.
+    let is_unreadable = |reason: &Reason| reason.matters() && !reason.is_closed_tunnel();
+    let reasons = Reason::ALL.into_iter().filter(is_unreadable);
     let skipped = reasons.map(|reason| (counts.skipped(reason).count, reason));
     let worst = skipped.clone().max_by_key(|(count, _)| *count)?;
     let all: u64 = skipped.map(|(count, _)| count).sum();

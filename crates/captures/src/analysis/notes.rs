@@ -20,7 +20,10 @@ impl<V: View> Analyzed<V> {
         }
         match self.counts.frames {
             0 => notes.push("the capture contains no packets".into()),
-            _ if self.counts.packets == 0 => notes.push("the capture contains no TCP segments".into()),
+            _ if self.counts.packets == 0 => notes.push(match self.counts.instead_of_tcp() {
+                Some(instead) => format!("no TCP: {instead}"),
+                None => "the capture contains no TCP segments".into(),
+            }),
             _ => {}
         }
         notes.extend(self.left_out_notes());

@@ -5,7 +5,7 @@ use super::summary::Vantages;
 use crate::merge_fields;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Retransmission, Revision};
-use recoup_trace::read::{Counts, LeftOut};
+use recoup_trace::read::{Counts, LeftOut, Tunnel};
 use recoup_wire::Endpoints;
 use std::cmp::Reverse;
 
@@ -40,6 +40,8 @@ pub struct ListedConnection {
     pub id: u64,
     /// Client and server.
     pub endpoints: Endpoints,
+    /// The tunnel that tells it from connections between the same ends.
+    pub tunnel: Option<Tunnel>,
     /// Segments with data, SYN or FIN that the client sent, and those that the server sent.
     pub segments: [u64; 2],
     /// Payload bytes, retransmissions included.
@@ -54,6 +56,7 @@ impl ListedConnection {
         Self {
             id: connection.id,
             endpoints: connection.endpoints,
+            tunnel: connection.tunnel(),
             segments: directions.map(|direction| direction.segments),
             bytes: directions.map(|direction| direction.bytes),
             retransmissions: directions.map(|direction| direction.retransmissions.total()),

@@ -11,6 +11,7 @@ use recoup_trace::finding::{
     Closing, Connection, Direction, Evidence, HeldConnections, Opening, Renumbering, Retransmission, Revision, Tally,
     Vantage, Verdict,
 };
+use recoup_trace::read::Tunnel;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
@@ -116,6 +117,8 @@ pub struct SlowConnection {
     pub connection: u64,
     /// Its endpoints.
     pub endpoints: Endpoints,
+    /// The tunnel that tells it from connections between the same ends.
+    pub tunnel: Option<Tunnel>,
     /// From the first packet to the last.
     pub duration: Duration,
     /// Time in recovery, of the direction with more. The times of both directions may overlap.
@@ -303,6 +306,7 @@ impl SlowConnection {
         Self {
             connection: connection.id,
             endpoints: connection.endpoints,
+            tunnel: connection.tunnel(),
             duration: connection.duration(),
             recovering: there.recovering.max(back.recovering),
             retransmissions: all.total(),

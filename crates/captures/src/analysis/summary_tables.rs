@@ -171,7 +171,11 @@ fn slowest(s: &Summary) -> Option<String> {
         texts![millis(Some(recovering)), millis(Some(of)), part]
     };
     let rows = s.slowest.iter().map(|slow| {
-        let all = texts![slow.retransmissions, slow.spurious, slow.endpoints];
+        let name = match slow.tunnel {
+            None => slow.endpoints.to_string(),
+            Some(tunnel) => format!("{} ({tunnel})", slow.endpoints),
+        };
+        let all = texts![slow.retransmissions, slow.spurious, name];
         [texts![slow.connection], times(slow.recovering, slow.duration), all].concat()
     });
     let total = (!s.slowest.is_empty()).then(|| {

@@ -123,12 +123,12 @@ fn connection_lines(lines: Vec<TableLine<'_, Connection>>, overview: &Overview) 
             || withdrawn(id, 10),
             |c| {
                 let own = texts![id, seconds(c.begun.since(first)), seconds(c.duration())];
-                [own, direction(c.endpoints.src, &c.directions[0])].concat()
+                [own, direction(sender(c.endpoints.src, c), &c.directions[0])].concat()
             },
         );
         cells.extend(merged.then(|| point.to_string()));
         cells.extend(change.map(|change| change.name().into()));
-        let back = row.map(|c| [texts!["", "", ""], direction(c.endpoints.dst, &c.directions[1])].concat());
+        let back = row.map(|c| [texts!["", "", ""], direction(sender(c.endpoints.dst, c), &c.directions[1])].concat());
         std::iter::once(cells).chain(back)
     });
     let right: &[usize] = if merged { &[0, 1, 2, 4, 5, 6, 7, 8, 10] } else { &[0, 1, 2, 4, 5, 6, 7, 8] };
@@ -140,8 +140,16 @@ fn connection_lines(lines: Vec<TableLine<'_, Connection>>, overview: &Overview) 
     ))
 }
 
+/// An end of a connection, with the tunnel that tells it from others between the same ends.
+fn sender(end: SocketAddr, connection: &Connection) -> String {
+    match connection.tunnel() {
+        None => end.to_string(),
+        Some(tunnel) => format!("{end} ({tunnel})"),
+    }
+}
+
 /// The cells for one sender.
-fn direction(sender: SocketAddr, sent: &Direction) -> Vec<String> {
+fn direction(sender: String, sent: &Direction) -> Vec<String> {
     let profile = match Sender::from(&sent.profile) {
         Sender::Profile(name) => name,
         // The column is narrow.

@@ -193,6 +193,7 @@ fn slow_connection_json(slow: &SlowConnection) -> Value {
         "connection": slow.connection,
         "src": slow.endpoints.src,
         "dst": slow.endpoints.dst,
+        "tunnel": slow.tunnel.map(|tunnel| tunnel.to_string()),
         "duration_ms": ms(slow.duration),
         "recovering_ms": ms(slow.recovering),
         "retransmissions": slow.retransmissions,

@@ -118,6 +118,7 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
         handshake_rtt: Some(ms(25)),
         sack: Some(true),
         capture_point: CapturePoint::default(),
+        tunnels: Default::default(),
         directions: [there, Direction::default()],
     }
 }

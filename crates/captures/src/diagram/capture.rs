@@ -82,7 +82,7 @@ fn refuse(analyzed: &Analyzed<OneConnection>, choice: &Choice, notes: Vec<String
     let (mut list, connections) = (vec![], found.numbers());
     let why = match (choice.connection, connections) {
         (Some(number), _) => format!("no connection {number}: {existing}"),
-        (None, 0) => "there is no TCP connection".into(),
+        (None, 0) => analyzed.counts.why_no_connection(),
         (None, _) => {
             list = list::lines(found);
             format!("there are {connections} connections: choose one with --connection")

@@ -106,6 +106,7 @@ fn connection(ranked: &Ranked) -> Value {
         "capture_point": connection.capture_point.number,
         "src": ends.src,
         "dst": ends.dst,
+        "tunnel": connection.tunnel().map(|tunnel| tunnel.to_string()),
         "opening": connection.opening.name(),
         "closing": connection.closing.name(),
         "begun": connection.begun.as_nanos() as f64 / 1e9,

@@ -45,7 +45,6 @@ pub fn connection_text(analyzed: &Analyzed<OneConnection>) -> Option<String> {
 }
 
 fn heading(connection: &Connection) -> String {
-    let ends = &connection.endpoints;
     let begins = match connection.opening {
         Opening::Handshake => "",
         Opening::MidConnection => ", begun before the capture",
@@ -59,10 +58,9 @@ fn heading(connection: &Connection) -> String {
         Closing::CaptureEnd => "open at the capture's end",
     };
     format!(
-        "Connection {}, {} > {}: {}, {}{begins}, {closes}, frames {} to {}",
+        "Connection {}, {}: {}, {}{begins}, {closes}, frames {} to {}",
         connection.id,
-        ends.src,
-        ends.dst,
+        connection.name(),
         duration(connection.duration()),
         count(connection.packets, "packet"),
         connection.frames.start(),

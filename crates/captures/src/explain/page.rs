@@ -307,7 +307,7 @@ fn connection(file: &str, ranked: &Ranked, drawn: Drawn) -> Connection {
     }
     Connection {
         id: connection.id.to_string(),
-        title: format!("{} > {}: {} lost", ends.src, ends.dst, duration(lost)),
+        title: format!("{}: {} lost", connection.name(), duration(lost)),
         facts,
         file: file.into(),
         filter: display_filter(connection),

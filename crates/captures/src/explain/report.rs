@@ -13,6 +13,7 @@ pub use causes::CauseLine;
 pub(crate) use causes::cause_title;
 pub(super) use causes::{costly, episode, most_costly, occurrences};
 pub use compared::Comparison;
+use recoup_trace::read::Counts;
 pub(super) use states::{state_share, state_title};
 use std::time::Duration;
 
@@ -65,7 +66,7 @@ impl Report {
         let listed = ranked.filter(|ranked| !lost_by(&ranked.connection).total().is_zero());
         Self {
             heading: heading(analyzed),
-            finding: finding(facts),
+            finding: finding(facts, &analyzed.counts),
             no_trouble,
             causes,
             advice: facts.advice.clone(),
@@ -115,10 +116,14 @@ fn distances(facts: &Facts) -> String {
 }
 
 /// How much time was lost, in one sentence.
-fn finding(facts: &Facts) -> String {
+fn finding(facts: &Facts, counts: &Counts) -> String {
     let (lost, all) = (facts.lost.total(), facts.connection_time);
     match facts.connections {
-        0 => return "There is no TCP connection.".into(),
+        0 => {
+            let instead = counts.instead_of_tcp();
+            let instead = instead.map(|instead| format!(": the capture has {instead}"));
+            return format!("There is no TCP connection{}.", instead.unwrap_or_default());
+        }
         _ if lost.is_zero() => return "No connection lost time.".into(),
         _ => {}
     }
@@ -144,9 +149,8 @@ fn connection_line(ranked: &Ranked) -> ConnectionLine {
     ConnectionLine {
         number: connection.id,
         text: format!(
-            "{} > {}: {} of {} ({})",
-            connection.endpoints.src,
-            connection.endpoints.dst,
+            "{}: {} of {} ({})",
+            connection.name(),
             duration(lost.total()),
             duration(connection.duration()),
             list(&named)

@@ -46,6 +46,7 @@ fn connection(id: u64) -> Connection {
         handshake_rtt: Some(ms(60)),
         sack: Some(true),
         capture_point: CapturePoint::default(),
+        tunnels: Default::default(),
         directions: [client, server],
     }
 }

@@ -232,6 +232,7 @@ mod tests {
             handshake_rtt: None,
             sack: Some(true),
             capture_point: CapturePoint::default(),
+            tunnels: Default::default(),
             directions,
         }
     }

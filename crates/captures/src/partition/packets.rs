@@ -12,7 +12,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
-use recoup_trace::read::{CapturedPacket, Packet};
+use recoup_trace::read::{CapturedPacket, Packet, Tunnel};
 use recoup_units::Instant;
 use recoup_wire::{Flags, SackBlocks, SeqNumber, Timestamps};
 use std::fs::File;
@@ -44,7 +44,7 @@ enum Field {
 use Field::{Address, Blocks, Flag, Number, OptionalFlag, OptionalNumber, Time, Wide};
 
 /// Names and fields.
-const COLUMNS: [(&str, Field); 25] = [
+const COLUMNS: [(&str, Field); 26] = [
     ("frame", Wide(|p| p.frame, |p, n| p.frame = n)),
     ("time", Time(|p| p.at.as_nanos(), |p, n| p.at = Instant::from_nanos(n))),
     ("src", Address(|p| p.endpoints.src.ip(), |p, ip| p.endpoints.src.set_ip(ip))),
@@ -88,6 +88,7 @@ const COLUMNS: [(&str, Field); 25] = [
     ("interface", Number(|p| p.interface, |p, n| p.interface = n)),
     ("link", Number(|p| p.link, |p, n| p.link = n)),
     ("path_mtu", OptionalNumber(|p| Some(p.path_mtu?.into()), |p, n| p.path_mtu = Some(n as u16))),
+    ("tunnel", Wide(|p| p.tunnel.bits(), |p, bits| p.tunnel = Tunnel::from_bits(bits))),
 ];
 
 impl Field {

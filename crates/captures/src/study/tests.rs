@@ -81,6 +81,7 @@ fn connection(id: u64, directions: [Direction; 2]) -> Connection {
         handshake_rtt: None,
         sack: Some(true),
         capture_point: CapturePoint::default(),
+        tunnels: Default::default(),
         directions,
     }
 }

@@ -24,7 +24,7 @@ use facts::Facts;
 use recoup_support::threads::in_parallel_with;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::ReadError;
+use recoup_trace::read::{Counts, ReadError};
 use recoup_whatif::Rerunner;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,7 +93,7 @@ fn from_candidates(
     if used.is_empty() {
         return Err(InferenceError::Nothing {
             capture: analyzed.capture.clone(),
-            why: why_nothing(found.connections, &refused),
+            why: why_nothing(found.connections, &analyzed.counts, &refused),
         });
     }
     let mut scenario = fit::fit(&used, sender, bases.known());
@@ -178,9 +178,9 @@ fn sources(capture: &str, used: usize, connections: u64, sender: Host, refused: 
     sentences
 }
 
-fn why_nothing(connections: u64, refused: &Reasons) -> String {
+fn why_nothing(connections: u64, counts: &Counts, refused: &Reasons) -> String {
     match refused.by_count().first() {
-        None if connections == 0 => "there is no TCP connection".into(),
+        None if connections == 0 => counts.why_no_connection(),
         None => "no connection was read".into(),
         Some(most) => format!("of {connections} connections, {} cannot be used because: {}", most.count, most.about),
     }

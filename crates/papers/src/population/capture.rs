@@ -3,7 +3,7 @@
 use super::Population;
 use crate::prelude::*;
 use Direction::{Down, Up};
-use recoup_trace::read::CapturedPacket;
+use recoup_trace::read::{CapturedPacket, Tunnel};
 use recoup_wire::Endpoints;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -73,6 +73,7 @@ fn captured(now: Instant, direction: Direction, host: Host, packet: &Packet) -> 
         interface: 0,
         link: 0,
         path_mtu: None,
+        tunnel: Tunnel::NONE,
     }
 }
 

@@ -14,7 +14,7 @@ use super::*;
 use crate::{
     analyze::shard::connection_table,
     finding::{Closing, Evidence, Opening, PlacedLosses, Triggers, Vantage, Verdict},
-    read::{CapturedPacket, Packet},
+    read::{CapturedPacket, Packet, Tunnel},
 };
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
@@ -29,6 +29,7 @@ mod path_mtu;
 mod paused;
 mod pieces;
 mod selection;
+mod tunnels;
 
 const CLIENT: &str = "192.0.2.1:40000";
 const SERVER: &str = "198.51.100.2:80";
@@ -103,6 +104,7 @@ impl Conversation {
             interface: 0,
             link: 0,
             path_mtu: None,
+            tunnel: Tunnel::NONE,
         });
         self.packets.last_mut().unwrap()
     }

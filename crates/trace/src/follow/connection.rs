@@ -3,6 +3,7 @@
 mod attention;
 mod handshake;
 mod succession;
+mod tunnels;
 
 use super::{
     TimedPacket,
@@ -45,6 +46,7 @@ pub(crate) use attention::Attention;
 use attention::BeforeWindow;
 use handshake::{Handshake, LastSyn, fingerprint_of_syn};
 pub(crate) use succession::Owner;
+use tunnels::Tunnels;
 
 /// The state of one connection. What each packet needs comes first, as in [`DirectionState`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -93,6 +95,8 @@ pub(crate) struct ConnectionState {
     first_frame: u64,
     /// Counts before the time window.
     before: Option<Box<BeforeWindow>>,
+    /// The tunnels of its packets; `None` if all were captured outside of tunnels.
+    pub tunnels: Option<Box<Tunnels>>,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
     first: Instant,
@@ -115,6 +119,7 @@ impl ConnectionState {
             number: OptionalU64::NONE,
             first_frame: packet.frame,
             before: None,
+            tunnels: None,
             attention: Attention::Followed,
             last_frame: packet.frame,
             shared: Shared::new(packet.endpoints),
@@ -153,6 +158,7 @@ impl ConnectionState {
         self.number = OptionalU64::NONE;
         self.first_frame = packet.frame;
         self.before = None;
+        self.tunnels = None;
         self.attention = Attention::Followed;
         self.last_frame = packet.frame;
         self.shared = Shared::new(endpoints);
@@ -451,7 +457,11 @@ impl ConnectionState {
     pub fn memory(&self) -> usize {
         let directions = self.directions.iter().map(DirectionState::memory);
         let before = self.before.as_ref().map(|_| allocated(size_of::<BeforeWindow>()));
-        allocated(size_of::<Self>()) + directions.sum::<usize>() + self.pending_syns.heap_size() + before.unwrap_or(0)
+        allocated(size_of::<Self>())
+            + directions.sum::<usize>()
+            + self.pending_syns.heap_size()
+            + before.unwrap_or(0)
+            + self.tunnels.as_ref().map_or(0, |tunnels| tunnels.memory())
     }
 
     /// Updates [`counted_memory`](Self::counted_memory). Returns the change.
@@ -507,6 +517,7 @@ impl ConnectionState {
             handshake_rtt: self.handshake.rtt(),
             sack: self.shared.sack_in_use(),
             capture_point: CapturePoint::default(),
+            tunnels: self.tunnels_if_ends_are_shared(),
             directions: Default::default(),
         };
         let mut late = [None, None];

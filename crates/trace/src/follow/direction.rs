@@ -78,6 +78,10 @@ const FREE_WORK: u64 = 4096;
 /// Sequence numbers farther away than this do not belong to the connection, in bytes.
 const MOST_DISTANCE: u64 = 1 << 30;
 
+/// Sequence numbers that differ by less are near each other, in bytes: two numbers of a packet are near those of
+/// another connection once in 4096 times.
+const NEAR: u32 = 1 << 25;
+
 /// The largest window without a window scale, in bytes: the scale may not have been captured.
 const UNKNOWN_WINDOW: u64 = 1 << 16;
 
@@ -365,6 +369,13 @@ impl DirectionState {
     /// Whether the peer expects this number first, and nothing of this direction was captured.
     pub fn is_next(&self, number: SeqNumber) -> bool {
         self.segments == 0 && self.isn == Some(number)
+    }
+
+    /// Whether a number lies near the next one of this direction; `None` if that is unknown.
+    pub fn is_near(&self, number: SeqNumber) -> Option<bool> {
+        let next = self.isn?.at(self.nxt);
+        let distance = number.0.wrapping_sub(next.0).cast_signed();
+        Some(distance.unsigned_abs() <= NEAR)
     }
 
     /// Where a reset's sequence number lies relative to the receiver's window; `None` if the window

@@ -3,7 +3,7 @@
 use super::{TimedPacket, ends::ConnectionEnds};
 use crate::{
     finding::Renumbering,
-    read::{CapturedPacket, Packet},
+    read::{CapturedPacket, Packet, Tunnel},
 };
 use recoup_units::Instant;
 use recoup_wire::{Headers, IpVersion, RareHeaders};
@@ -45,6 +45,7 @@ struct RareFacts {
     frame: u64,
     interface: u32,
     path_mtu: Option<u16>,
+    tunnel: Tunnel,
     headers: RareHeaders,
 }
 
@@ -76,6 +77,7 @@ impl PackedPackets {
             && packet.at == time
             && packet.interface == 0
             && packet.path_mtu.is_none()
+            && packet.tunnel.is_none()
             && frames_after <= u64::from(u32::MAX);
         let rare = if usual { NONE } else { self.push_rare(packet) };
         self.packets.push(PackedPacket {
@@ -94,6 +96,7 @@ impl PackedPackets {
             frame: packet.frame,
             interface: packet.interface,
             path_mtu: packet.path_mtu,
+            tunnel: packet.tunnel,
             headers: packet.rare,
         });
         (self.rare.len() - 1) as u32
@@ -130,9 +133,11 @@ impl PackedPackets {
 
     /// All packets, in full.
     pub fn iter(&self) -> impl Iterator<Item = TimedPacket> {
-        self.packets
-            .iter()
-            .map(|packed| TimedPacket { time: packed.time, packet: CapturedPacket::from(&self.packet(packed)) })
+        self.packets.iter().map(|packed| TimedPacket {
+            time: packed.time,
+            packet: CapturedPacket::from(&self.packet(packed)),
+            network: 0,
+        })
     }
 
     fn frame(&self, packed: &PackedPacket) -> u64 {
@@ -149,6 +154,7 @@ impl PackedPackets {
             interface: rare.map_or(0, |rare| rare.interface),
             outgoing: packed.outgoing,
             path_mtu: rare.and_then(|rare| rare.path_mtu),
+            tunnel: rare.map_or(Tunnel::NONE, |rare| rare.tunnel),
             rare: rare.map_or(RareHeaders::NONE, |rare| rare.headers),
         }
     }
@@ -172,9 +178,9 @@ impl PackedPackets {
     #[inline]
     pub fn unpack(&self, index: usize, full: &mut TimedPacket) {
         let packed = &self.packets[index];
-        let TimedPacket { time, packet } = full;
+        let TimedPacket { time, packet, network } = full;
         let headers = &packed.headers;
-        *time = packed.time;
+        (*time, *network) = (packed.time, 0);
         packet.frame = self.frame(packed);
         packet.at = packed.time;
         headers.write_usual(&mut packet.endpoints, &mut packet.segment);
@@ -186,6 +192,7 @@ impl PackedPackets {
         packet.interface = 0;
         packet.link = packed.link;
         packet.path_mtu = None;
+        packet.tunnel = Tunnel::NONE;
         if let Some(rare) = self.rare.get(packed.rare as usize) {
             rare.unpack(headers, packet);
         }
@@ -199,6 +206,7 @@ impl RareFacts {
         packet.at = self.at;
         packet.interface = self.interface;
         packet.path_mtu = self.path_mtu;
+        packet.tunnel = self.tunnel;
         headers.write_rare(&self.headers, &mut packet.endpoints, &mut packet.segment);
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod lineup;
 pub(crate) mod order;
 pub(crate) mod sightings;
 
+use super::{TimedPacket, connection::ConnectionState};
 use crate::read::CapturedPacket;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
@@ -48,24 +49,47 @@ impl Mark {
     }
 }
 
-/// Two ends in ascending order. The lower one sends side 0.
+/// Two ends in ascending order, in one network. The lower one sends side 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) struct Pair([SocketAddr; 2]);
+pub(crate) struct Pair {
+    ends: [SocketAddr; 2],
+    network: u8,
+}
 
 impl Pair {
-    /// The ends of a packet.
+    /// The ends of a packet, in network 0.
     pub fn of(ends: &Endpoints) -> Self {
-        Self([ends.src.min(ends.dst), ends.src.max(ends.dst)])
+        Self { ends: [ends.src.min(ends.dst), ends.src.max(ends.dst)], network: 0 }
+    }
+
+    /// The ends of a packet in its network.
+    pub fn in_network(timed: &TimedPacket) -> Self {
+        Self { network: timed.network, ..Self::of(&timed.packet.endpoints) }
+    }
+
+    /// The ends of a connection in its network.
+    pub fn of_connection(connection: &ConnectionState) -> Self {
+        Self { network: connection.network(), ..Self::of(&connection.shared.endpoints) }
+    }
+
+    /// The network, numbered as in [`TimedPacket::network`].
+    pub fn network(&self) -> u8 {
+        self.network
+    }
+
+    /// The same ends in network 0.
+    pub fn in_any_network(self) -> Self {
+        Self { network: 0, ..self }
     }
 
     /// The side that a packet with these ends belongs to.
     pub fn side(&self, ends: &Endpoints) -> usize {
-        usize::from(ends.src != self.0[0])
+        usize::from(ends.src != self.ends[0])
     }
 
     /// The ends of the packets of side 0.
     pub fn ends(&self) -> Endpoints {
-        let [src, dst] = self.0;
+        let [src, dst] = self.ends;
         Endpoints { src, dst }
     }
 }

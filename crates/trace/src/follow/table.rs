@@ -13,6 +13,7 @@ mod check;
 mod groups;
 mod merge;
 mod removal;
+mod tunnels;
 
 use super::{
     TimedPacket,
@@ -283,6 +284,14 @@ impl ConnectionTable {
     #[inline(never)]
     fn on_packet(&mut self, timed: &TimedPacket, hash: u64, hit: Option<(u32, usize)>, findings: &mut impl Findings) {
         let mut hit = hit.or_else(|| self.find(hash, &timed.packet.endpoints));
+        let in_network;
+        let mut timed = timed;
+        if self.tunnels_matter(hit, timed) {
+            let network;
+            (network, hit) = self.in_network(hash, timed);
+            in_network = TimedPacket { network, ..*timed };
+            timed = &in_network;
+        }
         if timed.packet.path_mtu.is_some() {
             return self.on_path_mtu(timed, hit);
         }
@@ -344,7 +353,7 @@ impl ConnectionTable {
             return Some(self.replace(hash, slot, Closing::Idle, timed, findings));
         }
         if open.point.is_none() && !open.in_pair && open.repeats_syn(timed, side) {
-            self.begin_hold(hash, Pair::of(&timed.packet.endpoints), timed, findings);
+            self.begin_hold(hash, Pair::in_network(timed), timed, findings);
             return None;
         }
         match open.owner_of(timed, side) {
@@ -459,8 +468,13 @@ impl ConnectionTable {
         let side = connection.side(&packet.endpoints).unwrap_or_default();
         connection.attention = self.attention(timed);
         connection.marks[side] = Some(Mark::of(packet));
+        connection.begin_in_tunnel(side, timed);
+        let in_tunnel = connection.tunnels.is_some();
         self.slots[slot as usize] = Some(connection);
         self.add_entry(hash, slot);
+        if in_tunnel {
+            self.note_shared_ends(hash, &packet.endpoints);
+        }
         (slot, side)
     }
 

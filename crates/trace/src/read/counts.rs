@@ -1,9 +1,9 @@
 //! Counts of a capture's frames, and of those that could not be read.
 
-use super::{ReadError, joined::JoinedFiles};
+use super::{ReadError, Tunnel, TunnelKind, joined::JoinedFiles};
 use crate::finding::Inseparable;
 use serde::{Deserialize, Serialize};
-use std::{fmt, mem::take, time::Duration};
+use std::{cmp::Reverse, fmt, mem::take, time::Duration};
 
 /// A number of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,12 +49,38 @@ recoup_units::named! {
     /// Why a frame is no segment.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Reason {
-        /// It is not IP, but for example ARP.
+        /// It is UDP.
+        Udp = "UDP",
+        /// It is QUIC (RFC 9000).
+        Quic = "QUIC, which is not TCP",
+        /// It is DTLS (RFC 9147), which carries media, VPNs and more.
+        Dtls = "DTLS, encrypted",
+        /// It is ICMP.
+        Icmp = "ICMP",
+        /// It is IP, but none of the protocols above, and not TCP.
+        NotTcp = "other IP protocols",
+        /// It is ARP.
+        Arp = "ARP",
+        /// It is not IP, and not ARP.
         NotIp = "not IP",
-        /// It is IP, but not TCP.
-        NotTcp = "not TCP",
         /// It is no packet, but a journal entry or custom block (pcapng).
         NotPacket = "not a packet",
+        /// It is WireGuard, whose tunnels are encrypted.
+        WireGuard = "WireGuard, encrypted",
+        /// It is IPsec ESP (RFC 4303).
+        Esp = "IPsec ESP, encrypted",
+        /// It is OpenVPN.
+        OpenVpn = "OpenVPN, encrypted",
+        /// It is MACsec (IEEE 802.1AE).
+        MacSec = "MACsec, encrypted",
+        /// It is PPP that is compressed or encrypted (RFC 2118, RFC 3078).
+        CompressedPpp = "PPP, compressed or encrypted",
+        /// It is a tunnel that carries neither IP nor Ethernet, or in an unknown form.
+        UnknownTunnel = "tunnels of unknown content",
+        /// It is a fragment of an IP packet that carries a tunnel, without the inner headers.
+        TunnelFragment = "IP fragments of tunnels, but for the first ones",
+        /// It has more tunnels in each other than are entered.
+        TooManyTunnels = "more than 8 tunnels in each other",
         /// It is a fragment of an IP packet. Fragments are not reassembled.
         Fragment = "IP fragment",
         /// It is too short, or was cut too short, for a TCP header.
@@ -79,7 +105,27 @@ recoup_units::named! {
 impl Reason {
     /// Whether it may hide a segment or shows damage. Other traffic does neither.
     pub const fn matters(self) -> bool {
-        !matches!(self, Self::NotIp | Self::NotTcp | Self::NotPacket)
+        !self.is_other_traffic() && !matches!(self, Self::NotPacket)
+    }
+
+    /// Whether it is a packet without TCP, as far as anyone can see.
+    const fn is_other_traffic(self) -> bool {
+        use Reason::*;
+        matches!(self, Udp | Quic | Dtls | Icmp | NotTcp | Arp | NotIp)
+    }
+
+    /// Whether it says what a capture has that has no TCP.
+    const fn is_named_instead_of_tcp(self) -> bool {
+        self.is_other_traffic() || self.is_closed_tunnel()
+    }
+
+    /// Whether it may carry TCP in a tunnel that cannot be entered.
+    pub const fn is_closed_tunnel(self) -> bool {
+        use Reason::*;
+        matches!(
+            self,
+            WireGuard | Esp | OpenVpn | MacSec | CompressedPpp | UnknownTunnel | TunnelFragment | TooManyTunnels
+        )
     }
 }
 
@@ -247,6 +293,8 @@ pub struct Counts {
     pub left_out: LeftOut,
     /// ICMP messages that a TCP segment was too large for its path. The analysis uses them.
     pub path_mtu_messages: FrameCount,
+    /// Segments by the innermost tunnel that they were captured in.
+    in_tunnels: [FrameCount; TunnelKind::ALL.len()],
     /// The files, if several were joined.
     pub files: JoinedFiles,
     /// Frames up to this one were counted by an earlier run.
@@ -267,6 +315,41 @@ impl Counts {
     /// Segments with this oddity.
     pub fn odd(&self, oddity: Oddity) -> FrameCount {
         self.odd[oddity as usize]
+    }
+
+    /// Segments that were captured in tunnels of this kind, the innermost one.
+    pub fn in_tunnels(&self, kind: TunnelKind) -> FrameCount {
+        self.in_tunnels[kind as usize]
+    }
+
+    /// What the capture has instead of TCP, the most frequent first: for example "1,200 packets of WireGuard,
+    /// encrypted; 3 of ARP". `None` if it has TCP, or nothing that can be named.
+    pub fn instead_of_tcp(&self) -> Option<String> {
+        if self.packets > 0 {
+            return None;
+        }
+        let named = Reason::ALL.iter().filter(|reason| reason.is_named_instead_of_tcp());
+        let mut named: Vec<_> = named.map(|reason| (self.skipped(*reason).count, reason)).collect();
+        named.retain(|(count, _)| *count > 0);
+        named.sort_by_key(|(count, _)| Reverse(*count));
+        let mut list = String::new();
+        for (count, reason) in named {
+            let packets = match (list.is_empty(), count) {
+                (false, _) => "",
+                (true, 1) => " packet",
+                (true, _) => " packets",
+            };
+            let between = if list.is_empty() { "" } else { "; " };
+            list += &format!("{between}{}{packets} of {reason}", grouped(count));
+        }
+        (!list.is_empty()).then_some(list)
+    }
+
+    /// Says that there is no connection, and what the capture has instead.
+    pub fn why_no_connection(&self) -> String {
+        let instead = self.instead_of_tcp();
+        let instead = instead.map(|instead| format!(": the capture has {instead}"));
+        format!("there is no TCP connection{}", instead.unwrap_or_default())
     }
 
     /// Adds what was read after this. Its frames go on after those counted so far.
@@ -294,6 +377,8 @@ impl Counts {
         self.left_out.add(later.left_out);
         self.path_mtu_messages.append(later.path_mtu_messages, &place);
         self.unknown_link = self.unknown_link.or(later.unknown_link);
+        let in_tunnels = self.in_tunnels.iter_mut().zip(later.in_tunnels);
+        in_tunnels.for_each(|(all, more)| all.append(more, &place));
         let skipped = self.skipped.iter_mut().zip(later.skipped);
         skipped.for_each(|(all, more)| all.append(more, &place));
         let odd = self.odd.iter_mut().zip(later.odd);
@@ -308,7 +393,9 @@ impl Counts {
             let frames = tally.display(files)?;
             Some(format!("{left_out}{frames}: {what}"))
         };
-        let skipped = Reason::ALL.iter().filter(|reason| reason.matters());
+        // Without TCP, the capture's other traffic is named in one line.
+        let is_listed = |reason: &&Reason| reason.matters() && !(self.packets == 0 && reason.is_closed_tunnel());
+        let skipped = Reason::ALL.iter().filter(is_listed);
         let skipped = skipped.filter_map(|r| line(self.skipped(*r), "left out ", r));
         let odd = Oddity::ALL.iter();
         let odd = odd.filter_map(|o| line(self.odd(*o), "", o));
@@ -321,9 +408,14 @@ impl Counts {
             let frame = files.display(frame);
             format!("left out {count} connections that several capture points captured, first frame {frame}: {why}")
         });
+        let tunnels = TunnelKind::ALL.iter();
+        let tunnels = tunnels.filter_map(|kind| {
+            let frames = self.in_tunnels(*kind).display(files)?;
+            Some(format!("{frames}: analyzed in tunnels ({})", kind.title()))
+        });
         let messages = "ICMP: segments too large for their path";
         let messages = line(self.path_mtu_messages, "", &messages);
-        (skipped.chain(odd).chain(messages))
+        (skipped.chain(odd).chain(tunnels).chain(messages))
             .chain(self.clock.notes(files))
             .chain(left_out)
             .chain(ending)
@@ -350,6 +442,15 @@ impl Counts {
         self.skipped[reason as usize].add(self.frames);
     }
 
+    /// The last frame counted is a segment in this tunnel.
+    pub(super) fn on_segment_in_tunnel(&mut self, tunnel: Tunnel) {
+        if let Some(kind) = tunnel.kind()
+            && self.frames > self.counted_before
+        {
+            self.in_tunnels[kind as usize].add(self.frames);
+        }
+    }
+
     /// The last frame counted is an ICMP message that a segment was too large for its path.
     #[cold]
     pub(super) fn on_path_mtu_message(&mut self) {
@@ -369,6 +470,14 @@ impl Counts {
     }
 }
 
+/// A number with a comma before every three digits from the right.
+fn grouped(number: u64) -> String {
+    match number.checked_div(1000) {
+        Some(0) | None => number.to_string(),
+        Some(thousands) => format!("{},{:03}", grouped(thousands), number % 1000),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -377,7 +486,7 @@ mod tests {
     fn each_note_is_one_line() {
         let mut counts = Counts::default();
         assert_eq!(counts.notes(), [""; 0]);
-        for reason in [Reason::NotTcp, Reason::Cut, Reason::Fragment, Reason::Cut] {
+        for reason in [Reason::Udp, Reason::Cut, Reason::Fragment, Reason::Cut] {
             counts.frames += 1;
             counts.skip(reason);
         }

@@ -1,10 +1,11 @@
-//! Decodes frames into segments, and counts them.
+//! Decodes frames into segments, those in tunnels too, and counts them.
 
 use super::{
     Counts, Oddity, Reason,
-    icmp::{self, ICMP_V4, ICMP_V6},
+    icmp::{self, ICMP_V4, ICMP_V6, TooBig},
     link::{IpStart, Link, LinkHash},
     packet::Packet,
+    tunnel::{self, Inner, MOST_TUNNELS, Tunnel},
 };
 use recoup_units::Instant;
 use recoup_wire::{DecodeError, Headers, Segment, decode_headers};
@@ -106,18 +107,25 @@ impl Frames {
         let on_wire = frame.on_wire.saturating_sub(start);
         packet.at = frame.at.unwrap_or_else(|nearest| nearest);
         packet.interface = frame.interface;
-        if let Err(error) = decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
-            return self.read_message(error, ip, packet);
+        match decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
+            Ok(()) => self.complete(frame, outgoing, Tunnel::NONE, packet),
+            Err(error) => self.read_other(frame, outgoing, error, (ip, on_wire), packet)?,
         }
+        Ok(())
+    }
+
+    /// Completes a packet whose headers were read.
+    #[inline(always)]
+    fn complete(&mut self, frame: Frame<'_>, outgoing: Option<bool>, tunnel: Tunnel, packet: &mut Packet) {
         self.counts.packets += 1;
         packet.path_mtu = None;
         packet.frame = self.counts.frames;
         packet.outgoing = outgoing.or(frame.outgoing);
         packet.link = self.links.of(frame.link, frame.data);
+        packet.tunnel = tunnel;
         if frame.at.is_err() || packet.headers.is_odd() {
             self.note_oddities(frame.at.is_err(), &packet.headers);
         }
-        Ok(())
     }
 
     #[cold]
@@ -133,14 +141,52 @@ impl Frames {
 }
 
 impl Frames {
-    /// Reads an IP packet that is no segment, as an ICMP message about one, to `packet`, which has its
-    /// time and interface.
+    /// Reads an IP packet of `on_wire` bytes that is no segment: as a segment in tunnels, or an ICMP message about
+    /// one. `packet` has its time and interface.
     #[cold]
-    fn read_message(&mut self, error: DecodeError, ip: &[u8], packet: &mut Packet) -> Result<(), Reason> {
-        let is_icmp = matches!(error, DecodeError::NotTcp(ICMP_V4 | ICMP_V6));
-        let Some(found) = is_icmp.then(|| icmp::too_big(ip)).flatten() else {
-            return Err(reason(&error, ip));
-        };
+    #[inline(never)]
+    fn read_other<'a>(
+        &mut self,
+        frame: Frame<'a>,
+        outgoing: Option<bool>,
+        mut error: DecodeError,
+        (mut ip, mut on_wire): (&'a [u8], usize),
+        packet: &mut Packet,
+    ) -> Result<(), Reason> {
+        let mut around = Tunnel::NONE;
+        for depth in 0..=MOST_TUNNELS {
+            let DecodeError::NotTcp(protocol) = error else {
+                return Err(reason(&error, ip));
+            };
+            if is_cut_extension(protocol) {
+                return Err(Reason::Cut);
+            }
+            if let ICMP_V4 | ICMP_V6 = protocol
+                && let Some(found) = icmp::too_big(ip)
+            {
+                self.take_message(found, around, packet);
+                return Ok(());
+            }
+            let inner: Inner<'a> = tunnel::enter(ip, on_wire, around)?;
+            if depth == MOST_TUNNELS {
+                break;
+            }
+            Inner { packet: ip, on_wire, tunnel: around } = inner;
+            match decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
+                Ok(()) => {
+                    self.complete(frame, outgoing, around, packet);
+                    packet.link ^= around.digest();
+                    self.counts.on_segment_in_tunnel(around);
+                    return Ok(());
+                }
+                Err(inner) => error = inner,
+            }
+        }
+        Err(Reason::TooManyTunnels)
+    }
+
+    /// Takes an ICMP message about a segment.
+    fn take_message(&mut self, found: TooBig, tunnel: Tunnel, packet: &mut Packet) {
         let segment = Segment { seq: found.seq, ..Segment::default() };
         let (headers, rare) = Headers::new(&found.endpoints, &segment);
         *packet = Packet {
@@ -149,12 +195,17 @@ impl Frames {
             link: 0,
             outgoing: None,
             path_mtu: Some(found.mtu),
+            tunnel,
             rare,
             ..*packet
         };
         self.counts.on_path_mtu_message();
-        Ok(())
     }
+}
+
+/// Whether a packet ends with this extension header, which is cut before it names the next one (RFC 8200 §4.1).
+const fn is_cut_extension(protocol: u8) -> bool {
+    matches!(protocol, 0 | 43 | 44 | 51 | 60)
 }
 
 /// Why `ip` could not be read.
@@ -164,8 +215,6 @@ fn reason(error: &DecodeError, ip: &[u8]) -> Reason {
         // The version and length are valid, so the header is cut.
         DecodeError::Ip(_) if matches!(ip, [0x45..=0x4f | 0x60..=0x6f, ..]) => Reason::Cut,
         DecodeError::Ip(_) | DecodeError::TotalLength { .. } => Reason::IpHeader,
-        // An extension header is cut before it names the next one (RFC 8200 §4.1).
-        DecodeError::NotTcp(0 | 43 | 44 | 51 | 60) => Reason::Cut,
         DecodeError::NotTcp(_) => Reason::NotTcp,
         DecodeError::Fragment => Reason::Fragment,
         DecodeError::TcpCut(_) => Reason::Cut,

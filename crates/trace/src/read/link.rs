@@ -33,23 +33,29 @@ pub(super) struct IpStart {
     pub outgoing: Option<bool>,
 }
 
-/// EtherTypes (IEEE 802.1Q for the tags, RFC 2516 for PPPoE, RFC 5332 for MPLS).
-mod ether_type {
+/// EtherTypes (IEEE 802.1Q for the tags, IEEE 802.1AE for MACsec, RFC 2516 for PPPoE, RFC 5332 for MPLS).
+pub(super) mod ether_type {
     pub const IPV4: u16 = 0x0800;
-    pub const IPV6: u16 = 0x86dd;
+    pub const ARP: u16 = 0x0806;
+    /// Transparent Ethernet bridging: a whole Ethernet frame.
+    pub const BRIDGED: u16 = 0x6558;
     pub const TAG: u16 = 0x8100;
-    pub const SERVICE_TAG: u16 = 0x88a8;
-    /// In use for outer tags before the standard.
-    pub const OLD_TAGS: [u16; 2] = [0x9100, 0x9200];
+    pub const IPV6: u16 = 0x86dd;
     pub const MPLS: [u16; 2] = [0x8847, 0x8848];
     pub const PPPOE: u16 = 0x8864;
+    pub const SERVICE_TAG: u16 = 0x88a8;
+    pub const MACSEC: u16 = 0x88e5;
+    /// In use for outer tags before the standard.
+    pub const OLD_TAGS: [u16; 2] = [0x9100, 0x9200];
     /// Up to this value it is a length, and LLC follows (IEEE 802.3).
     pub const LARGEST_LENGTH: u16 = 1500;
 }
 
-/// PPP protocol numbers (RFC 1332, RFC 5072), without their first byte.
+/// PPP protocol numbers (RFC 1332, RFC 5072, RFC 2118), without their first byte. Microsoft's encryption also
+/// uses the number of compressed data (RFC 3078 §2).
 const PPP_IPV4: u8 = 0x21;
 const PPP_IPV6: u8 = 0x57;
+const PPP_COMPRESSED: u8 = 0xfd;
 
 impl Link {
     /// The link type with this number, if it is supported.
@@ -83,7 +89,7 @@ impl Link {
     fn find_ip_packet(self, frame: &[u8]) -> Result<IpStart, Reason> {
         match self {
             Self::Raw => Ok(at(0)),
-            Self::Ethernet => after_ether_type(frame, 12).map(at),
+            Self::Ethernet => in_ethernet(frame, 0).map(at),
             Self::Cooked => cooked(frame, 0, 14),
             Self::Cooked2 => cooked2(frame),
             Self::Loopback => loopback(frame).map(at),
@@ -149,48 +155,96 @@ fn at(start: usize) -> IpStart {
 }
 
 #[inline]
-fn word(bytes: &[u8], at: usize) -> Result<u16, Reason> {
+pub(super) fn word(bytes: &[u8], at: usize) -> Result<u16, Reason> {
     match bytes.get(at..) {
         Some(&[a, b, ..]) => Ok(u16::from_be_bytes([a, b])),
         _ => Err(Reason::Cut),
     }
 }
 
+/// The offset of the IP packet in the Ethernet frame at `at`.
+pub(super) fn in_ethernet(frame: &[u8], at: usize) -> Result<usize, Reason> {
+    after_ether_type(frame, at + 12)
+}
+
 /// The offset of the IP packet after the EtherType at `at`, and after tags and other headers.
-fn after_ether_type(frame: &[u8], mut at: usize) -> Result<usize, Reason> {
+fn after_ether_type(frame: &[u8], at: usize) -> Result<usize, Reason> {
+    behind(word(frame, at)?, frame, at + 2)
+}
+
+/// The offset of the IP packet in what this EtherType names, which begins at `at`.
+pub(super) fn behind(mut ether_type: u16, frame: &[u8], mut at: usize) -> Result<usize, Reason> {
     use ether_type::*;
     loop {
-        let after = at + 2;
-        match word(frame, at)? {
-            IPV4 | IPV6 => return Ok(after),
-            TAG | SERVICE_TAG => at += 4,
-            tag if OLD_TAGS.contains(&tag) => at += 4,
-            labels if MPLS.contains(&labels) => return after_labels(frame, after),
+        // Where the next EtherType is.
+        let next = match ether_type {
+            IPV4 | IPV6 => return Ok(at),
+            TAG | SERVICE_TAG => at + 2,
+            tag if OLD_TAGS.contains(&tag) => at + 2,
+            BRIDGED => at + 12,
+            labels if MPLS.contains(&labels) => match after_labels(frame, at)? {
+                Labelled::Ip(start) => return Ok(start),
+                Labelled::EtherType(next) => next,
+            },
             // Version, code, session and length, then PPP.
-            PPPOE => return after_ppp_protocol(frame, after + 6),
+            PPPOE => return after_ppp_protocol(frame, at + 6),
             length if length <= LARGEST_LENGTH => {
                 // LLC and SNAP without an organisation: an EtherType follows (RFC 1042).
-                match frame.get(after..after + 6) {
-                    Some([0xaa, 0xaa, 3, 0, 0, 0]) => at = after + 6,
+                match frame.get(at..at + 6) {
+                    Some([0xaa, 0xaa, 3, 0, 0, 0]) => at + 6,
                     Some(_) => return Err(Reason::NotIp),
                     None => return Err(Reason::Cut),
                 }
             }
+            ARP => return Err(Reason::Arp),
+            MACSEC => return Err(Reason::MacSec),
             _ => return Err(Reason::NotIp),
-        }
+        };
+        ether_type = word(frame, next)?;
+        at = next + 2;
     }
 }
 
-/// The offset of the IP packet after a stack of MPLS labels (RFC 3032 §2.1). Labels do not say what
-/// follows.
-fn after_labels(frame: &[u8], mut at: usize) -> Result<usize, Reason> {
+/// What follows a stack of MPLS labels.
+#[derive(Debug, PartialEq)]
+pub(super) enum Labelled {
+    /// An IP packet at this offset.
+    Ip(usize),
+    /// An Ethernet frame (RFC 4448), whose EtherType is at this offset.
+    EtherType(usize),
+}
+
+/// What follows the stack of MPLS labels at `at` (RFC 3032 §2.1). Labels do not say what follows: the first four
+/// bits do (RFC 4385 §3).
+pub(super) fn after_labels(frame: &[u8], mut at: usize) -> Result<Labelled, Reason> {
     loop {
         let last = *frame.get(at + 2).ok_or(Reason::Cut)? & 1 == 1;
         at += 4;
         if last {
-            return is_ip(frame, at);
+            break;
         }
     }
+    // Without a control word, the first address usually begins with none of these four bits.
+    let (frame_at, unknown) = match *frame.get(at).ok_or(Reason::Cut)? >> 4 {
+        4 | 6 => return Ok(Labelled::Ip(at)),
+        0 => (at + 4, Reason::Cut),
+        _ => (at, Reason::NotIp),
+    };
+    let next = frame_at + 12;
+    match word(frame, next) {
+        Ok(ether_type) if is_known(ether_type) => Ok(Labelled::EtherType(next)),
+        Ok(_) => Err(Reason::NotIp),
+        Err(_) => Err(unknown),
+    }
+}
+
+/// Whether this is the EtherType of IP, of a header that IP may follow, or of ARP: few bytes that are no Ethernet
+/// frame have one there.
+pub(super) fn is_known(ether_type: u16) -> bool {
+    use ether_type::*;
+    matches!(ether_type, IPV4 | IPV6 | ARP | TAG | SERVICE_TAG | PPPOE)
+        || OLD_TAGS.contains(&ether_type)
+        || MPLS.contains(&ether_type)
 }
 
 /// Checks the version of the IP packet at `at`.
@@ -208,7 +262,7 @@ fn loopback(frame: &[u8]) -> Result<usize, Reason> {
 }
 
 /// With address and control fields, or without (RFC 1661 §6.6, RFC 1662 §3.1).
-fn ppp(frame: &[u8]) -> Result<usize, Reason> {
+pub(super) fn ppp(frame: &[u8]) -> Result<usize, Reason> {
     match frame {
         [0xff, 3, ..] => after_ppp_protocol(frame, 2),
         [0xff] => Err(Reason::Cut),
@@ -222,6 +276,7 @@ fn after_ppp_protocol(frame: &[u8], at: usize) -> Result<usize, Reason> {
         [0, PPP_IPV4 | PPP_IPV6, ..] => Ok(at + 2),
         [PPP_IPV4 | PPP_IPV6, ..] => Ok(at + 1),
         [] | [0] => Err(Reason::Cut),
+        [0, PPP_COMPRESSED, ..] | [PPP_COMPRESSED, ..] => Err(Reason::CompressedPpp),
         _ => Err(Reason::NotIp),
     }
 }
@@ -247,15 +302,7 @@ fn cooked2(frame: &[u8]) -> Result<IpStart, Reason> {
         Some(_) => None,
         None => return Err(Reason::Cut),
     };
-    use ether_type::*;
-    let start = match word(frame, 0)? {
-        IPV4 | IPV6 => HEADER,
-        // The bytes after the header begin with the tag's value.
-        tag if [TAG, SERVICE_TAG].contains(&tag) => after_ether_type(frame, HEADER + 2)?,
-        labels if MPLS.contains(&labels) => after_labels(frame, HEADER)?,
-        PPPOE => after_ppp_protocol(frame, HEADER + 6)?,
-        _ => return Err(Reason::NotIp),
-    };
+    let start = behind(word(frame, 0)?, frame, HEADER)?;
     Ok(IpStart { start, outgoing })
 }
 

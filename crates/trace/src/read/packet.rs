@@ -1,6 +1,6 @@
 //! Packets between the reader and the analysis: compact, and cheap to pass on.
 
-use super::CapturedPacket;
+use super::{CapturedPacket, Tunnel};
 use recoup_units::Instant;
 use recoup_wire::{Headers, RareHeaders};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ pub struct Packet {
     pub(crate) outgoing: Option<bool>,
     /// As [`CapturedPacket::path_mtu`].
     pub(crate) path_mtu: Option<u16>,
+    /// As [`CapturedPacket::tunnel`].
+    pub(crate) tunnel: Tunnel,
     /// Left over from an earlier packet, unless `headers` refers to it.
     pub(crate) rare: RareHeaders,
 }
@@ -41,6 +43,7 @@ impl From<&CapturedPacket> for Packet {
             interface: packet.interface,
             outgoing: packet.outgoing,
             path_mtu: packet.path_mtu,
+            tunnel: packet.tunnel,
             rare,
         }
     }
@@ -63,6 +66,7 @@ impl From<&Packet> for CapturedPacket {
             interface: packet.interface,
             link: packet.link,
             path_mtu: packet.path_mtu,
+            tunnel: packet.tunnel,
         }
     }
 }

@@ -277,7 +277,7 @@ fn frames_of_all_kinds() {
         ("IP length below that of its headers", edit(3, 10), Err(Reason::IpHeader)),
         ("a header of 4 words", edit(0, 0x44), Err(Reason::IpHeader)),
         ("version 7", edit(0, 0x75), Err(Reason::IpHeader)),
-        ("UDP", edit(9, 17), Err(Reason::NotTcp)),
+        ("UDP", edit(9, 17), Err(Reason::Udp)),
         ("the first fragment", edit(6, 0x20), Err(Reason::Fragment)),
         ("a later fragment", edit(7, 9), Err(Reason::Fragment)),
         ("a TCP header of 4 words", edit(32, 0x40), Err(Reason::TcpHeader)),
@@ -291,7 +291,7 @@ fn frames_of_all_kinds() {
             Err(Reason::TcpHeader),
         ),
         ("an option of 0 bytes", edit(43, 0), Ok((100, false, false))),
-        ("ARP", ethernet(&[8, 6], &[0; 28]), Err(Reason::NotIp)),
+        ("ARP", ethernet(&[8, 6], &[0; 28]), Err(Reason::Arp)),
     ] {
         // The wire carried all of it.
         let length = frame.len().max(whole.len());
@@ -327,6 +327,7 @@ fn the_seeds_of_the_fuzzer_are_these() {
         ("sections", sections(Little, RAW as u16, &packets[..2])),
         ("sections-big-ethernet", sections(Big, 1, &frames(&[8, 0], false))),
         ("joined", both.clone()),
+        ("tunnels", classic(Little, NANOS, RAW, &super::tunnel::tests::cut_segments())),
         ("gzip", gzip(&both)),
         ("zstd", zstd(&both)),
     ] {

@@ -10,7 +10,7 @@ use recoup_tcp::{
 use recoup_trace::{
     analyze::{Kept, Settings, follow},
     finding::Retransmission,
-    read::CapturedPacket,
+    read::{CapturedPacket, Tunnel},
 };
 use recoup_units::{Direction, FlowId, Instant};
 use recoup_whatif::ConnectionPackets;
@@ -65,6 +65,7 @@ fn captured(frame: u64, at: Instant, direction: Direction, packet: &Packet) -> C
         interface: 0,
         link: 0,
         path_mtu: None,
+        tunnel: Tunnel::NONE,
     }
 }
 

@@ -86,6 +86,7 @@ fn connection(there: Direction, back: Direction) -> Connection {
         handshake_rtt: None,
         sack: Some(true),
         capture_point: CapturePoint::default(),
+        tunnels: Default::default(),
         directions: [there, back],
     }
 }

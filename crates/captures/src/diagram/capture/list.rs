@@ -20,8 +20,12 @@ pub(super) fn lines(all: &OneConnection) -> Vec<String> {
         "retransmissions",
     ]);
     for one in listed {
+        let server = match one.tunnel {
+            None => one.endpoints.dst.to_string(),
+            Some(tunnel) => format!("{} ({tunnel})", one.endpoints.dst),
+        };
         let sent = |way: usize| texts![one.segments[way], one.bytes[way], one.retransmissions[way]];
-        table.add_row([texts![one.id, one.endpoints.src, one.endpoints.dst], sent(0), sent(1)].concat());
+        table.add_row([texts![one.id, one.endpoints.src, server], sent(0), sent(1)].concat());
     }
     align_right(&mut table, &[0, 3, 4, 5, 6, 7, 8]);
     let mut lines: Vec<String> = table.lines().map(|l| l.trim_end().to_owned()).collect();

@@ -1,6 +1,7 @@
 //! Packets that are written and read again.
 
 use super::*;
+use recoup_trace::read::TunnelKind;
 use recoup_wire::{Endpoints, Options, Segment};
 
 fn packet(frame: u64) -> CapturedPacket {
@@ -24,6 +25,7 @@ fn packet(frame: u64) -> CapturedPacket {
         interface: u32::MAX,
         link: 1 << 31,
         path_mtu: None,
+        tunnel: Tunnel::new(TunnelKind::Vxlan, 42, Tunnel::NONE),
     }
 }
 

@@ -54,6 +54,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         handshake_rtt: None,
         sack: Some(true),
         capture_point: CapturePoint::default(),
+        tunnels: Default::default(),
         directions: [client, Direction::default()],
     };
     study.add(&connection, &rows);

@@ -14,6 +14,7 @@ pub fn candidate(server: &str) -> Candidate {
             endpoints: Endpoints { src: "198.51.100.7:40000".parse().unwrap(), dst: server.parse().unwrap() },
             frames: 1..=10,
             point: CapturePoint::default(),
+            tunnels: Default::default(),
         },
         sender: Host::Server,
         identified: Vec::new(),
@@ -36,6 +37,7 @@ fn connection(down: Direction) -> Connection {
         handshake_rtt: None,
         sack: Some(true),
         capture_point: CapturePoint::default(),
+        tunnels: Default::default(),
         directions: [Direction { bytes: 300, ..Direction::default() }, down],
     }
 }

@@ -5,6 +5,7 @@ mod join;
 mod part;
 mod slp;
 mod state;
+mod tunnels;
 
 use crate::cli::folder;
 use recoup_testing::{Folder, Outcome, csv_rows};

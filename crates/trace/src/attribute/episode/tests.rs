@@ -1,4 +1,5 @@
 use super::*;
+use crate::read::Tunnel;
 use recoup_wire::{Endpoints, Options, Segment, SeqNumber};
 
 #[test]
@@ -24,6 +25,7 @@ fn the_copy_count_saturates() {
         interface: 0,
         link: 0,
         path_mtu: None,
+        tunnel: Tunnel::NONE,
     };
     let span = Span::at(Offset::DATA, 1000);
     for (before, copy) in [(0, 1), (u16::MAX, u16::MAX)] {

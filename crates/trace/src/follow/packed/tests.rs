@@ -22,14 +22,16 @@ fn packet(frame: u64) -> CapturedPacket {
         interface: 0,
         link: 17,
         path_mtu: None,
+        tunnel: Tunnel::NONE,
     }
 }
 
 /// Usual packets, and one for each fact that is unusual.
 fn all() -> Vec<CapturedPacket> {
     type Change = fn(&mut CapturedPacket);
-    let changes: [Change; 14] = [
+    let changes: [Change; 15] = [
         |_| {},
+        |p| p.tunnel = Tunnel::from_bits(42),
         |p| p.segment.options = Options::NONE,
         |p| {
             let block = [SeqNumber(1), SeqNumber(2)];

@@ -175,7 +175,7 @@ impl CapturePoints {
     #[cold]
     pub fn of(&self, connection: &ConnectionState) -> CapturePoint {
         let ends = &connection.shared.endpoints;
-        let pair = Pair::of(ends);
+        let pair = Pair::of_connection(connection);
         let Some(point) = connection.point else {
             return CapturePoint::default();
         };
@@ -208,7 +208,7 @@ impl ConnectionTable {
         findings: &mut impl Findings,
     ) -> Option<(u32, usize)> {
         let ends = &timed.packet.endpoints;
-        let (pair, mark) = (Pair::of(ends), Mark::of(&timed.packet));
+        let (pair, mark) = (Pair::in_network(timed), Mark::of(&timed.packet));
         match self.points.pairs.get_mut(&pair) {
             Some(Points::Held(_)) => {
                 self.hold(hash, pair, timed, findings);
@@ -257,7 +257,7 @@ impl ConnectionTable {
         let in_pair = self.points.pairs.contains_key(&pair);
         if let Some(connection) = &mut self.slots[slot as usize] {
             connection.marks[side] = Some(mark);
-            connection.in_pair = in_pair;
+            connection.in_pair = in_pair || connection.shares_ends();
         }
         Some((slot, side))
     }
@@ -270,7 +270,8 @@ impl ConnectionTable {
         let entries = self.entries.iter_hash(hash);
         let slots = entries.filter(|entry| entry.tag == tag).map(|entry| entry.slot);
         let found = slots.filter_map(|slot| {
-            let connection = self.get(slot).filter(|open| open.point == point)?;
+            let is_there = |open: &&ConnectionState| open.point == point && open.network() == timed.network;
+            let connection = self.get(slot).filter(is_there)?;
             Some((slot, connection.side(ends)?))
         });
         let found = found.min();
@@ -296,7 +297,7 @@ impl ConnectionTable {
         let point = self.get(slot).and_then(|old| old.point);
         self.close(slot, closing, findings);
         let (slot, side) = self.begin(hash, first, findings);
-        let pair = Pair::of(&first.packet.endpoints);
+        let pair = Pair::in_network(first);
         if let Some(points) = self.points.pairs.get(&pair)
             && let Some(connection) = &mut self.slots[slot as usize]
         {
@@ -308,12 +309,14 @@ impl ConnectionTable {
         (slot, side)
     }
 
-    /// The slots of all connections between these ends, in order.
+    /// The slots of all connections between these ends in one network, in order.
     fn slots_of(&self, hash: u64, pair: &Pair) -> Vec<u32> {
         let tag = TableEntry::tag(hash);
         let entries = self.entries.iter_hash(hash).filter(|entry| entry.tag == tag);
         let ends = pair.ends();
-        let is_theirs = |slot: &u32| self.get(*slot).is_some_and(|c| c.side(&ends).is_some());
+        let is_theirs = |slot: &u32| {
+            self.get(*slot).is_some_and(|open| open.side(&ends).is_some() && open.network() == pair.network())
+        };
         let mut slots: Vec<u32> = entries.map(|entry| entry.slot).filter(is_theirs).collect();
         // The lookup table has no order that a resumed analysis would share.
         slots.sort_unstable();

@@ -9,7 +9,7 @@ impl ConnectionTable {
     pub fn pairs(&self) -> impl Iterator<Item = Pair> {
         let open = self.slots.iter().flatten();
         let open = open.map(|open| Pair::of(&open.shared.endpoints));
-        open.chain(self.points.pairs())
+        open.chain(self.points.pairs().map(Pair::in_any_network))
     }
 
     /// The number of slots.

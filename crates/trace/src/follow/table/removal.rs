@@ -141,7 +141,7 @@ impl ConnectionTable {
         }
         let capture_point = self.points.of(&connection);
         if connection.in_pair {
-            self.forget_pair(hash, &Pair::of(&connection.shared.endpoints));
+            self.forget_pair(hash, &Pair::of_connection(&connection));
         }
         let closing = if connection.is_over() { connection.closing() } else { closing };
         if connection.attention == Attention::LeftOut {

@@ -27,6 +27,8 @@ fn the_packet_is_found_after_each_kind_of_header() {
         (1, ethernet(&[0x91, 0, 0, 7, 0x81, 0, 0, 8, 0x81, 0, 0, 9, 8, 0]), None),
         (1, ethernet(&[0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64]), None),
         (1, ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 22, 0, 0x21]), None),
+        // Ethernet after labels and a control word.
+        (1, ethernet(&[&[0x88, 0x47, 0, 1, 1, 64, 0, 0, 0, 0], &ADDRESSES[..], &[8, 0]].concat()), None),
         (1, ethernet(&[0, 28, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]), None),
         (113, cooked(0, &[8, 0]), Some(false)),
         (113, cooked(4, &[8, 0]), Some(true)),
@@ -56,21 +58,32 @@ fn the_packet_is_found_after_each_kind_of_header() {
 }
 
 #[test]
+fn ethernet_after_labels_may_lack_the_control_word() {
+    let frame = ethernet(&[&[0x88, 0x47, 0, 1, 1, 64, 0x21], &ADDRESSES[1..], &[8, 0, 0x45]].concat());
+    assert_eq!(Link::Ethernet.ip_packet(&frame), Ok(at(frame.len() - 1)));
+}
+
+#[test]
 fn frames_without_ip_are_refused() {
-    for (link, frame) in [
-        (1, ethernet(&[8, 6, 0x45, 0])),
-        (1, ethernet(&[0x81, 0, 0, 7, 8, 6, 0x45, 0])),
-        (1, ethernet(&[0, 38, 0x42, 0x42, 3, 0, 0, 0x45, 0])),
-        (1, ethernet(&[0x88, 0x47, 0, 1, 1, 64, 0x55, 0])),
-        (1, ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 22, 0xc0, 0x21])),
-        (113, [&[0; 14][..], &[8, 6, 0x45, 0]].concat()),
-        (276, [&[8, 6][..], &[0; 18], &[0x45, 0]].concat()),
-        (0, vec![2, 0, 0, 0, 0x55]),
-        (9, vec![0xff, 3, 0xc0, 0x21, 0x45, 0]),
-        (104, vec![0x0f, 0, 0x80, 0x35, 0x45, 0]),
+    use Reason::{Arp, CompressedPpp, MacSec, NotIp};
+    for (link, frame, reason) in [
+        (1, ethernet(&[8, 6, 0x45, 0]), Arp),
+        (1, ethernet(&[0x81, 0, 0, 7, 8, 6, 0x45, 0]), Arp),
+        (1, ethernet(&[0x88, 0xcc, 0x45, 0]), NotIp),
+        (1, ethernet(&[0x88, 0xe5, 0x45, 0]), MacSec),
+        (1, ethernet(&[0, 38, 0x42, 0x42, 3, 0, 0, 0x45, 0]), NotIp),
+        (1, ethernet(&[0x88, 0x47, 0, 1, 1, 64, 0x55, 0]), NotIp),
+        (1, ethernet(&[&[0x88, 0x47, 0, 1, 1, 64], &[0x55; 20][..]].concat()), NotIp),
+        (1, ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 22, 0xc0, 0x21]), NotIp),
+        (1, ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 22, 0, 0xfd]), CompressedPpp),
+        (113, [&[0; 14][..], &[8, 6, 0x45, 0]].concat(), Arp),
+        (276, [&[8, 6][..], &[0; 18], &[0x45, 0]].concat(), Arp),
+        (0, vec![2, 0, 0, 0, 0x55], NotIp),
+        (9, vec![0xff, 3, 0xc0, 0x21, 0x45, 0], NotIp),
+        (104, vec![0x0f, 0, 0x80, 0x35, 0x45, 0], NotIp),
     ] {
         let link = Link::of(link).expect("a known link type");
-        assert_eq!(link.ip_packet(&frame), Err(Reason::NotIp), "{link:?}");
+        assert_eq!(link.ip_packet(&frame), Err(reason), "{link:?} {frame:?}");
     }
     for number in [-1, 2, 105, 127, 65_536 + 1] {
         assert_eq!(Link::of(number), None);

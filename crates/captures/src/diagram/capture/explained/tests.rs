@@ -60,6 +60,7 @@ fn connection(down: &[Retransmission]) -> finding::Connection {
         handshake_rtt: None,
         sack: Some(true),
         capture_point: CapturePoint::default(),
+        tunnels: Default::default(),
         directions,
     }
 }

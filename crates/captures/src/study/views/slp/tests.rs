@@ -24,6 +24,7 @@ fn found(connections: u64) -> Found {
             endpoints: packet.endpoints,
             frames: 1..=u64::MAX,
             point: CapturePoint::default(),
+            tunnels: Default::default(),
         },
         is_over: true,
         has_repeats: true,
