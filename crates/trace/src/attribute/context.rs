@@ -51,6 +51,8 @@ pub(crate) struct EpisodeContext<'a> {
     pub may_sack: bool,
     /// Timestamps are in use.
     pub timestamps: bool,
+    /// The receiver's SACK blocks report what was sent.
+    pub reports_usable: bool,
     /// The capture cut the options of the receiver's ACKs, so its reports are incomplete.
     pub options_cut: bool,
     /// The largest payload of a segment, in bytes; at least 1.

@@ -19,7 +19,7 @@ use super::{
     reduction,
     replay::MOST_REPLAYED,
     rtt_samples::Estimators,
-    tape::{Departure, Tape},
+    tape::{Departure, Retransmitted, Tape},
 };
 use crate::{
     ablation::{Step, reaches},
@@ -48,6 +48,7 @@ use std::{collections::VecDeque, mem::take, time::Duration};
 pub(crate) use reports::AckMarks;
 use reports::{ReportsAbove, answer};
 pub(crate) use result::{ConnectionEnd, Learned};
+use row::Testimony;
 pub(crate) use row::{PacketKind, PriorTransmissions};
 
 /// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
@@ -55,6 +56,9 @@ const QUIET_STEPS: u32 = 96;
 
 /// The limit for much outstanding data: one step for this many packets that a restart repeats.
 const RESTARTED_PER_QUIET_STEP: u32 = 4;
+
+/// The longest that a receiver delays an ACK (Linux: `TCP_DELACK_MAX`).
+const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
 /// Rows for which a reused episode keeps memory.
 const USUAL_ROWS: usize = 4;
@@ -318,7 +322,10 @@ impl Episode {
             all: matches!(kind, PacketKind::Repeated | PacketKind::LateOriginal) && !prior.has_new_bytes,
             // A retransmission since then has an entry of its own in `arrival_verdicts`.
             first: prior.original.filter(|_| prior.copies == Some(0)),
+            order_to_first: prior.order_by_id,
             higher: prior.revealed_ts,
+            // Before the capture began, another copy may have arrived.
+            sent_after_higher: kind == PacketKind::FilledGap(Some(true)) && prior.copies.is_some(),
         };
         self.arrival_verdicts.on_arrival(index, span, copy, seen);
         let retransmitted = matches!(kind, PacketKind::Repeated | PacketKind::FilledGap(None | Some(true)));
@@ -357,6 +364,7 @@ impl Episode {
                 true => due_by_report(prior.all_due, self.reports.at, prior.rtt, Duration::ZERO),
                 false => prior.all_due,
             },
+            testimony: self.testimony(at, span, prior),
             clues: Clues {
                 only_smaller_arrived: prior.copies >= Some(FAILED_COPIES)
                     && self.reports.is_above(span.start)
@@ -380,11 +388,37 @@ impl Episode {
             self.unreported = self.unreported.filter(|(_, nxt)| span.end < *nxt);
             // Bytes above `snd_nxt` are sent for the first time here.
             let old = Span::new(span.start, span.end.min(prior.nxt));
+            self.ack_verdicts.note_acknowledged(prior.acked);
             self.ack_verdicts.on_retransmission(index, old, copy, prior.original);
             if let Some(tape) = &mut self.tape {
-                tape.on_sent(prior.sent_at, span, Some(index));
+                let sack_bytes = match segment.options.sack.as_slice().len() {
+                    0 => 0,
+                    // Kind, length and two bytes of padding (RFC 2018 §3).
+                    blocks => 4 + 8 * blocks as u8,
+                };
+                tape.on_sent(prior.sent_at, span, Some(Retransmitted { row: index, sack_bytes }));
             }
             self.recovering.push_back(index);
+        }
+    }
+
+    /// What the receiver has said of the last copy of `span`, captured again `at`. Without SACK an ACK reports only the
+    /// bytes that it asks for.
+    fn testimony(&self, at: Instant, span: Span, prior: &PriorTransmissions) -> Testimony {
+        let (Some(copy), Some(due), Some(advanced_at)) = (prior.last_copy, prior.answer_due, prior.advanced_at) else {
+            return Testimony::None;
+        };
+        let would_report = !self.without_sack || span.start == prior.acked;
+        if prior.acknowledged || !would_report || self.ack_verdicts.may_have_arrived(span, &copy, due) {
+            return Testimony::None;
+        }
+        let heard_at = self.heard_at.max(advanced_at);
+        if heard_at >= due + prior.jitter {
+            Testimony::Missing
+        } else if heard_at >= due || at >= due + LONGEST_DELAYED_ACK {
+            Testimony::Unanswered
+        } else {
+            Testimony::None
         }
     }
 
@@ -490,6 +524,11 @@ impl Episode {
             self.recovering.pop_front();
             self.recovered_at = at;
         }
+    }
+
+    /// The receiver's SACK blocks turn out to report what was never sent.
+    pub fn on_unusable_reports(&mut self) {
+        self.without_sack = true;
     }
 
     /// Since when nothing has been recovered; `None` while something is.
@@ -621,7 +660,8 @@ fn sender_facts(replayed: &Replayed, context: &EpisodeContext<'_>) -> HostFacts 
 
 /// Options of the receiver. They are known only after a retransmitted SYN.
 fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
-    ReceiverOptions { timestamps: context.timestamps, reports_duplicates: context.sack && !context.options_cut }
+    let reports_duplicates = context.sack && context.reports_usable && !context.options_cut;
+    ReceiverOptions { timestamps: context.timestamps, reports_duplicates }
 }
 
 #[cfg(test)]

@@ -202,9 +202,9 @@ impl Replay {
                     self.sender.on_path_mtu(at, mss);
                     self.note_wants(at);
                 }
-                &Step::Sent { at, span, retransmission, .. } => {
+                &Step::Sent { at, span, retransmission, sack_bytes, .. } => {
                     if let Some(index) = retransmission {
-                        let explained = self.on_again(at, span, &steps[i + 1..]);
+                        let explained = self.on_again(at, span, sack_bytes, &steps[i + 1..]);
                         self.total += 1;
                         self.explained += u32::from(explained.fits);
                         explain(index, explained);
@@ -295,9 +295,9 @@ impl Replay {
         }
     }
 
-    fn on_again(&mut self, at: Instant, span: Span, ahead: &[Step]) -> Explained {
+    fn on_again(&mut self, at: Instant, span: Span, sack_bytes: u8, ahead: &[Step]) -> Explained {
         let known = Span::new(span.start, span.end.min(self.sender.nxt()).max(span.start));
-        self.on_smaller_segment(at, known, ahead);
+        self.on_smaller_segment(at, known, sack_bytes, ahead);
         self.send_unseen_before(at, Some(known));
         let explained = self.explain(at, known);
         let trigger = explained.triggers.first().unwrap_or(Trigger::Fast);
@@ -315,7 +315,11 @@ impl Replay {
         let prompted = !self.overdue && at.since(self.now) <= PROMPT;
         let clock = self.clock(at);
         let stalled = self.is_stalled(at);
-        let is_due = |timer, due| clock.is_due(due) || (stalled && timer == Timer::Rto);
+        let is_due = |timer, due| match timer {
+            Timer::Early | Timer::Reorder => clock.is_due(due) && !clock.is_long_over(due),
+            Timer::Rto => clock.is_due(due) || stalled,
+            _ => clock.is_due(due),
+        };
         let Some(reason) = self.sender.reason_for(at, span, prompted, is_due) else {
             return self
                 .late_trigger(at, span)
@@ -345,8 +349,7 @@ impl Replay {
             // Several copies may be held up and come at once, so silence says little. But only a
             // timer makes a sender retransmit what no ACK has reported missing.
             let quiet = !self.is_reported(span);
-            let likely = self.sender.likely_trigger(at, span, quiet);
-            return likely.map_or(Triggers::UNKNOWN, Triggers::from);
+            return self.likely_of(at, span, quiet).map_or(Triggers::UNKNOWN, Triggers::from);
         }
         let srtt = self.sender.rtt().srtt();
         let timer = srtt.map_or(LEAST_RTO - EARLY, |srtt| srtt / 2 + EARLY);
@@ -356,10 +359,16 @@ impl Replay {
         // A timeout retransmits the first segment, a probe the last one.
         let first = self.sender.board().first();
         let both = first.is_none_or(|first| span.start <= first.span.start);
-        match self.sender.likely_trigger(at, span, quiet) {
+        match self.likely_of(at, span, quiet) {
             Some(Trigger::Tlp) if srtt.is_none() && both => Triggers::either(Trigger::Tlp, Trigger::Rto),
             likely => likely.map_or(Triggers::UNKNOWN, Triggers::from),
         }
+    }
+
+    /// [`Sender::likely_trigger`]. Without SACK nobody sends tail loss probes (RFC 8985 §7.2).
+    fn likely_of(&mut self, at: Instant, span: Span, quiet: bool) -> Option<Trigger> {
+        let likely = self.sender.likely_trigger(at, span, quiet);
+        likely.filter(|trigger| *trigger != Trigger::Tlp || self.sender.uses_sack())
     }
 
     fn clock(&self, at: Instant) -> HostClock {
@@ -438,6 +447,12 @@ impl HostClock {
     fn in_time(self, due: Instant) -> bool {
         let late = (LATE.as_nanos() as u64).saturating_add(self.waits(due) / 8);
         self.at <= due.plus_nanos(late)
+    }
+
+    /// Whether a timer with the deadline `due` would have fired so long ago that a retransmission timeout may have
+    /// passed since.
+    fn is_long_over(self, due: Instant) -> bool {
+        !self.in_time(due) && self.at.since(due) >= LEAST_RTO - EARLY
     }
 
     /// For how long the timer runs, in ns.

@@ -19,8 +19,10 @@ pub(crate) enum Step {
         at: Instant,
         span: Span,
         retransmission: Option<u32>,
-        /// How many of its packets since the last captured data are not captured, if known.
-        unseen: Option<u32>,
+        /// How many of its packets since the last captured data are not captured, if known. Saturating.
+        unseen: Option<u16>,
+        /// The bytes that SACK blocks of its own took in a retransmission: so much shorter is it.
+        sack_bytes: u8,
     },
     /// It heard an ACK.
     Heard(HeardAck),
@@ -49,6 +51,15 @@ impl Departure {
     pub const fn exact(at: Instant) -> Self {
         Self { at, is_exact: true, unseen: None }
     }
+}
+
+/// A retransmission to record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retransmitted {
+    /// The number of its row.
+    pub row: u32,
+    /// The bytes that its SACK blocks took.
+    pub sack_bytes: u8,
 }
 
 /// An ACK without its SACK blocks, which the tape keeps apart. Small, because tapes hold many.
@@ -191,13 +202,17 @@ impl Tape {
 
     /// A segment was sent; [`on_segment`](Self::on_segment) came first. It takes its place among the
     /// latest steps by its time. New data was sent in order.
-    pub fn on_sent(&mut self, at: Instant, span: Span, retransmission: Option<u32>) {
+    pub fn on_sent(&mut self, at: Instant, span: Span, retransmission: Option<Retransmitted>) {
         let is_new = |step: &Step| matches!(step, Step::Sent { retransmission: None, .. });
         let latest = self.steps.iter().rev().take(MOST_OVERTAKEN);
         let overtaken = latest.take_while(|step| step.at() > at && (retransmission.is_some() || !is_new(step)));
         let i = self.steps.len() - overtaken.count();
         let before = i.checked_sub(1).map(|before| self.steps[before].at());
-        let step = Step::Sent { at: at.max(before.unwrap_or(at)), span, retransmission, unseen: self.unseen };
+        let sack_bytes = retransmission.map_or(0, |retransmitted| retransmitted.sack_bytes);
+        let retransmission = retransmission.map(|retransmitted| retransmitted.row);
+        let at = at.max(before.unwrap_or(at));
+        let unseen = self.unseen.map(|unseen| u16::try_from(unseen).unwrap_or(u16::MAX));
+        let step = Step::Sent { at, span, retransmission, unseen, sack_bytes };
         self.steps.insert(i, step);
     }
 

@@ -43,12 +43,13 @@ use crate::{
     read::CapturedPacket,
     verdict::Transmission,
 };
+use acks::Reports;
 use away::AwayState;
 pub(crate) use duplicates::fingerprint;
 use duplicates::{AT_ONCE, RecentPackets};
 use id_counter::IdCounter;
 use mss::{LEAST_FULL_SEGMENT, Mss};
-use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
+use outstanding::{OutstandingPacket, SentPacket, order_by_id, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Options, SeqNumber};
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,7 @@ use std::{
     cmp::Ordering,
     collections::VecDeque,
     mem::{offset_of, take},
+    time::Duration,
 };
 use time::prompt;
 
@@ -91,6 +93,12 @@ const UNKNOWN_SCALE: u8 = Options::MAX_WINDOW_SCALE + 1;
 
 /// IP identifications that differ by less come from one counter.
 const SAME_COUNTER: i16 = 2048;
+
+/// A host that receives packets in batches answers this much later than others.
+const HOST_DELAY: Duration = Duration::from_micros(300);
+
+/// The path may delay packets by this much more than others, in a round trip of three times that or longer.
+const MOST_JITTER: Duration = Duration::from_millis(20);
 
 /// The state of one direction. With thousands of connections, most of the time goes into fetching it from
 /// memory. So what each packet needs stands together, in as few cache lines as possible.
@@ -160,6 +168,8 @@ pub(crate) struct DirectionState {
     unconfirmed_ack: Offset,
     /// A byte sent into a closed window. It counts as sent once it is acknowledged.
     window_probe: Offset,
+    /// The SACK blocks of its ACKs.
+    reports: Reports,
     /// Steps that looking after the outstanding packets has taken.
     steps: u64,
     /// More would have cost too much, so something was left out.
@@ -210,6 +220,7 @@ impl Default for DirectionState {
             late_acks: None,
             unconfirmed_ack: NO_OFFSET,
             window_probe: NO_OFFSET,
+            reports: Reports::default(),
             steps: 0,
             too_costly: false,
         }
@@ -280,6 +291,7 @@ impl DirectionState {
         let mut episode_context = context.episode_context(mss, self.rtts.least(), most_work);
         let unlikely = !self.heard || self.plain_duplicates >= DUPTHRESH;
         episode_context.may_sack &= context.shared.sack || !unlikely;
+        episode_context.reports_usable = !self.reports.are_unusable();
         episode_context
     }
 
@@ -458,7 +470,7 @@ impl DirectionState {
             PacketKind::FilledGap(first_captured.and_then(|first| sent_after(sent, first)))
         } else if uncaptured {
             PacketKind::FilledGap(earlier.and_then(|gap| sent_after_gap(sent, &gap)))
-        } else if earlier.is_some_and(|earlier| self.is_same_packet(&earlier, sent, packet, context)) {
+        } else if earlier.is_some_and(|earlier| self.is_same_packet(&earlier, span, sent, packet, context)) {
             self.duplicates += 1;
             let late = earlier.is_some_and(|earlier| now.since(earlier.last_sent_at) > AT_ONCE);
             self.late_copies += u64::from(late && packet.ip_id.is_some_and(|id| id != 0));
@@ -466,7 +478,10 @@ impl DirectionState {
         } else {
             let last = earlier.map_or_else(|| self.latest_ts_of(span), |packet| packet.ts);
             let older = |(ts, last): (u32, u32)| ts.wrapping_sub(last).cast_signed() < 0;
-            if ts.zip(last).is_some_and(older) { PacketKind::LateOriginal } else { PacketKind::Repeated }
+            let by_id = || earlier.and_then(|earlier| order_by_id(sent, &earlier));
+            let earlier_id = || context.shared.is_away(context.side) && by_id() == Some(Ordering::Less);
+            let is_older = ts.zip(last).map_or_else(earlier_id, older);
+            if is_older { PacketKind::LateOriginal } else { PacketKind::Repeated }
         };
         let again = match kind {
             PacketKind::Repeated | PacketKind::FilledGap(None | Some(true)) => Some(span.end),
@@ -474,9 +489,11 @@ impl DirectionState {
         };
         self.open_episode(&episode_context, again.map(|_| span));
         let captured = earlier.filter(|packet| packet.captured);
+        let least = self.rtts.least();
         let prior = PriorTransmissions {
             original: captured
                 .map(|packet| Transmission { at: packet.at, ts_value: packet.ts.filter(|_| packet.copies == 0) }),
+            order_by_id: captured.and_then(|packet| order_by_id(sent, &packet)),
             has_new_bytes: span.end > self.nxt || before_capture || first.is_some_and(|i| self.has_uncaptured(i, span)),
             copies: earlier.map(|packet| packet.copies),
             revealed_ts: earlier.filter(|_| uncaptured).and_then(|gap| gap.ts),
@@ -489,6 +506,13 @@ impl DirectionState {
             all_due: self.all_due(now, context),
             original_held_up: self.was_held_up(earlier, sent),
             acknowledged: span.end <= self.una,
+            acked: self.acked,
+            last_copy: captured.map(|packet| Transmission { at: packet.last_sent_at, ts_value: packet.ts }),
+            answer_due: captured
+                .zip(least)
+                .map(|(packet, least)| packet.last_sent_at + least + HOST_DELAY.max(least / 4)),
+            jitter: least.map_or(MOST_JITTER, |least| MOST_JITTER.min((least + episode_context.lag) / 3)),
+            advanced_at: self.heard.then_some(self.advanced_at),
         };
         if kind != PacketKind::LateOriginal {
             self.mark_sent(span, sent, kind != PacketKind::FilledGap(Some(false)));

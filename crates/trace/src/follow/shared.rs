@@ -205,6 +205,7 @@ impl<'a> DirectionContext<'a> {
             sack: shared.sack,
             may_sack: shared.sack || !shared.sack_refused,
             timestamps: shared.timestamps,
+            reports_usable: true,
             options_cut: shared.options_cut[1 - self.side],
             mss,
             min_rtt,

@@ -17,11 +17,14 @@ use crate::{
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::{mem::take, time::Duration};
+use std::{collections::VecDeque, mem::take, time::Duration};
 
 /// How long after a piece was acknowledged or retransmitted a DSACK may still come. Round trips are
 /// shorter, and a stalled path releases its packets together.
 const SETTLED: Duration = Duration::from_secs(3);
+
+/// Copies remembered that arrived as duplicates.
+const MOST_DUPLICATES: usize = 64;
 
 /// Steps that verdicts may take per packet, so that hostile SACK blocks and copies do not cost
 /// more. A usual piece takes some hundred in all.
@@ -44,6 +47,8 @@ pub(crate) struct AckVerdicts {
     pending: PendingVerdicts,
     history: AckHistory,
     challenge_acks: ChallengeAcks,
+    /// When the latest copies passed that arrived as duplicates, unless they were lost.
+    duplicates: VecDeque<Instant>,
     closed_at: Option<Instant>,
     reset_at: Option<Instant>,
     /// The DSACKs that came, and copies that no DSACK reported although they must have arrived as
@@ -81,6 +86,17 @@ impl AckVerdicts {
     /// Updates what the receiver reports: a retransmitted SYN comes before that is negotiated.
     pub fn set_receiver_options(&mut self, options: ReceiverOptions) {
         self.options = options;
+    }
+
+    /// The highest cumulative ACK captured so far: [`on_ack`](Self::on_ack) need not have had it.
+    pub fn note_acknowledged(&mut self, acked: Offset) {
+        self.history.cumulative = self.history.cumulative.max(acked);
+    }
+
+    /// Whether `copy` of `span` may have arrived: the receiver reported part of it above its cumulative ACK, or may
+    /// have refused it for its age when it came, up to `due` (RFC 7323 §5.3).
+    pub fn may_have_arrived(&self, span: Span, copy: &Transmission, due: Instant) -> bool {
+        self.history.sacked.cut(span).iter().any(|(_, sacked)| *sacked) || self.challenge_acks.may_refuse(copy, due)
     }
 
     /// `span` is retransmitted as `copy`. `index` is the caller's number, higher with each
@@ -165,10 +181,21 @@ impl AckVerdicts {
         if self.pieces.has_open() {
             self.history.note_neighbor(&ack, sent);
         }
+        if self.history.is_reneging(&ack) {
+            self.history.on_reneging(ack.cumulative);
+            if self.pieces.covered() as u64 * STEPS_PER_PIECE <= self.steps_left {
+                self.pieces.uncover_above(ack.cumulative);
+                self.spend_steps();
+            } else {
+                self.leave_out();
+            }
+        }
         let below = Span::new(Offset::SYN, ack.cumulative);
         let covering = || self.history.covering(&ack, dsack, sent);
-        if self.pieces.cover(below, covering) {
+        let filled = self.pieces.cover(below, covering);
+        if filled.is_some() {
             self.challenge_acks.on_fill(now, ts_echo);
+            self.history.filled = filled;
         }
         for &span in ack.sacked.iter().chain(&dsack) {
             self.spend_steps();
@@ -248,6 +275,7 @@ impl AckVerdicts {
         self.pending.shrink();
         self.history.shrink();
         self.challenge_acks.shrink();
+        self.duplicates.shrink_to_fit();
     }
 
     /// Its memory on the heap, in bytes.
@@ -257,6 +285,7 @@ impl AckVerdicts {
             + self.history.sacked.memory()
             + self.history.last.heap_size()
             + self.challenge_acks.memory()
+            + self.duplicates.heap_size()
     }
 
     /// Whether some verdicts stayed open because they would have taken too long.
@@ -310,6 +339,13 @@ impl AckVerdicts {
         let round_trips = pieces.iter().filter_map(|p| evidence_of(p, context));
         let proven = round_trips.filter_map(|evidence| evidence.proven_round_trip());
         context.min_rtt = proven.fold(context.min_rtt, u64::min);
+        let evidence = pieces.iter().filter_map(|p| evidence_of(p, context));
+        for passed_at in evidence.filter_map(|evidence| evidence.late_duplicate()) {
+            if self.duplicates.len() == MOST_DUPLICATES {
+                self.duplicates.pop_front();
+            }
+            self.duplicates.push_back(passed_at);
+        }
         if self.options.reports_duplicates {
             let evidence = pieces.iter().filter_map(|p| evidence_of(p, context));
             let missing = evidence.filter(|evidence| evidence.is_unreported_duplicate(self.history.at));
@@ -329,6 +365,11 @@ impl AckVerdicts {
             // Without SACK, an ACK that repeats the last one answers any segment above a hole.
             refusal.repeated_at = None;
         }
+        let answers_another = |repeated_at| {
+            let passed_at = piece.last_sent_at();
+            self.duplicates.iter().any(|&other| other > passed_at && context.answers_at_once(other, repeated_at))
+        };
+        refusal.repeated_at = refusal.repeated_at.filter(|&repeated_at| !answers_another(repeated_at));
         let assumptions = [self.options.reports_duplicates, self.reports.seen == 0];
         let assumed = assumptions.iter().filter(|assumed| **assumed).count() as u64;
         let steps = assumed * Hypotheses::steps(piece, refusal);

@@ -1,7 +1,7 @@
 //! Verdicts from arrivals: at the receiver, and on the path for losses before the capture point.
 //!
 //! A segment below the highest byte seen was overtaken, or retransmitted, or both. Timestamps show
-//! which. Originals are sent in stream order, so a segment younger than something above it is a
+//! which, or else IP identifications. Originals are sent in stream order, so a segment younger than something above it is a
 //! retransmission. Of two copies, the older was sent first.
 //!
 //! ```text
@@ -51,6 +51,10 @@ pub(crate) struct SeenBytes {
     pub first: Option<Transmission>,
     /// The timestamp of a segment above it that arrived before; best the oldest of them.
     pub higher: Option<u32>,
+    /// It was sent after that segment, as its IP identification shows.
+    pub sent_after_higher: bool,
+    /// The order in which it and the `first` one were sent, as their IP identifications show.
+    pub order_to_first: Option<Ordering>,
 }
 
 /// A segment that arrived below the highest byte seen.
@@ -138,9 +142,11 @@ impl ArrivalVerdicts {
 
     /// Kind of a segment next to the `others` that it overlaps. May change their kinds.
     fn classify(&mut self, span: Span, copy: Transmission, seen: SeenBytes, others: &[usize]) -> ArrivalKind {
-        let younger_than_higher = order(copy.ts_value, seen.higher) == Some(Ordering::Greater);
+        let younger_than_higher =
+            seen.sent_after_higher || order(copy.ts_value, seen.higher) == Some(Ordering::Greater);
         let first = seen.first.or_else(|| self.first_arrival_of(span, others));
-        let to_first = first.and_then(|first| order(copy.ts_value, first.ts_value));
+        let by_id = seen.order_to_first.filter(|_| seen.first.is_some());
+        let to_first = first.and_then(|first| order(copy.ts_value, first.ts_value).or(by_id));
         match to_first {
             Some(Ordering::Less) => {
                 self.on_older_copy(span, copy, others);

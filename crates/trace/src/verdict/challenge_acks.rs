@@ -97,6 +97,12 @@ impl ChallengeAcks {
         fill.map(|(at, _)| *at)
     }
 
+    /// Whether `copy` was too old for the receiver by `due`, as far as holes filled show it.
+    pub fn may_refuse(&self, copy: &Transmission, due: Instant) -> bool {
+        let is_older = |echo: u32| copy.ts_value.is_some_and(|ts| is_before(ts, echo));
+        self.hole_fills.iter().any(|&(at, echo)| at <= due && is_older(echo))
+    }
+
     /// Takes an ACK. If it is a challenge ACK, returns its number. `newest_echo` is the newest
     /// timestamp echoed before: a refused segment does not change what is echoed, so an ACK with a
     /// new echo answers the segment with that timestamp, which arrived as a duplicate.

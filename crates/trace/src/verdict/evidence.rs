@@ -4,7 +4,7 @@
 use super::{
     ReceiverOptions,
     challenge_acks::Refusal,
-    pieces::{CoveringAck, DuplicateReport, Piece},
+    pieces::{Answered, CoveringAck, DuplicateReport, Piece},
 };
 use recoup_units::{Instant, Offset};
 
@@ -56,6 +56,15 @@ pub(super) struct VerdictContext {
     pub longest_delay: u64,
 }
 
+impl VerdictContext {
+    /// Whether an ACK at `at` comes just when what was sent at `sent` is answered, if that is not delayed.
+    pub fn answers_at_once(&self, sent: Instant, at: Instant) -> bool {
+        let took = at.nanos_since(sent);
+        let (least, usual) = (self.min_rtt - self.min_rtt / 10, self.min_rtt + self.min_rtt / 4);
+        self.min_rtt != 0 && at >= sent && (least..=usual).contains(&took)
+    }
+}
+
 /// The evidence on an acknowledged piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PieceEvidence<'a> {
@@ -80,6 +89,13 @@ impl<'a> PieceEvidence<'a> {
     pub fn proven_round_trip(&self) -> Option<u64> {
         let sent = self.sent(self.identified?);
         (sent <= self.cover.at).then(|| self.cover.at.nanos_since(sent))
+    }
+
+    /// When the last copy was sent, if it came as a duplicate unless it was lost: the piece was acknowledged before its
+    /// answer was due.
+    pub fn late_duplicate(&self) -> Option<Instant> {
+        let last = self.piece.copies.len() - 1;
+        (!self.is_in_time(last)).then(|| self.sent(last))
     }
 
     /// Whether the last copy, unless lost, arrived after another that is proven to have arrived,
@@ -127,14 +143,16 @@ impl<'a> PieceEvidence<'a> {
     }
 
     /// The cost if `copy` is late, arrived first and is answered just when a later copy is due. A
-    /// receiver that reports duplicates would report the later one.
+    /// receiver that reports duplicates would report the later one, unless the connection ends first.
     fn coincidence(&self, copy: usize) -> u32 {
-        let silent = !self.context.options.reports_duplicates;
+        let reports = self.context.options.reports_duplicates;
         let mut later = copy + 1..self.piece.copies.len();
-        let coincides = silent
-            && copy == 0
+        let coincides = copy == 0
             && self.was_overtaken()
-            && later.any(|k| self.is_due(k, self.cover.at) && self.covers_all_before(k));
+            && later.any(|k| {
+                let may_report = reports && self.is_report_due(k, copy);
+                !may_report && self.is_due(k, self.cover.at) && self.covers_all_before(k)
+            });
         if coincides { LATE } else { 0 }
     }
 
@@ -151,9 +169,7 @@ impl<'a> PieceEvidence<'a> {
 
     /// Whether an ACK at `at` comes just when `copy` is answered, if that is not delayed.
     fn is_due(&self, copy: usize, at: Instant) -> bool {
-        let VerdictContext { min_rtt, .. } = self.context;
-        let latest = self.sent(copy).plus_nanos(min_rtt).plus_nanos(min_rtt / 4);
-        min_rtt != 0 && self.answer(copy, at) == 0 && at <= latest
+        self.context.answers_at_once(self.sent(copy), at)
     }
 
     /// The cost of an ACK that repeats the last one just when `copy` is answered, if `copy` arrived
@@ -185,7 +201,7 @@ impl<'a> PieceEvidence<'a> {
     /// fills a hole is not delayed (RFC 5681 §4.2).
     fn may_be_merged(&self, copy: usize) -> bool {
         let is_last = copy + 1 == self.piece.copies.len();
-        !self.context.options.reports_duplicates && !is_last && !self.was_overtaken()
+        !self.context.options.reports_duplicates && !is_last && !self.is_above_hole()
     }
 
     /// The cost if `copy` arrived as a duplicate and drew `report`.
@@ -268,6 +284,11 @@ impl<'a> PieceEvidence<'a> {
     /// Whether the echo is not that of `copy`.
     pub fn echoes_another(&self, copy: usize) -> bool {
         self.edge_echo().is_some_and(|echo| self.ts(copy) != Some(echo))
+    }
+
+    /// Whether the echo is older than all copies: then it identifies none of them.
+    pub fn echoes_none(&self) -> bool {
+        self.echoes_older(0)
     }
 
     /// Whether the echo is older than `copy`.
@@ -369,9 +390,22 @@ impl<'a> PieceEvidence<'a> {
 
     /// Whether a segment sent after the first transmission arrived before it.
     fn was_overtaken(&self) -> bool {
+        self.is_above_hole() || self.is_later_sent_answered()
+    }
+
+    /// Whether a segment above was reported before.
+    fn is_above_hole(&self) -> bool {
         let span = self.piece.span;
         let asked_for = |(at, when): (Offset, Instant)| at == span.start && when > self.sent(0);
         self.cover.sacked_up_to > span.end || self.cover.asked_for.is_some_and(asked_for)
+    }
+
+    /// Whether an earlier ACK answered a segment sent after the first transmission, below it: it echoed a
+    /// younger timestamp (RFC 7323 §4.3), or came just when the answer to a retransmission was due.
+    fn is_later_sent_answered(&self) -> bool {
+        let on_time = |filled: Answered| self.context.answers_at_once(filled.sent, filled.acked);
+        let is_later = |filled: Answered| filled.sent > self.sent(0) && on_time(filled);
+        self.is_older(0, self.cover.newest_echo) || self.cover.filled.is_some_and(is_later)
     }
 
     /// The cost if `copy` arrived first and was answered at `at` or later.

@@ -3,7 +3,7 @@
 use super::{
     SentSegments,
     evidence::is_before,
-    pieces::{CoveringAck, Neighbor},
+    pieces::{Answered, CoveringAck, Neighbor},
     sacked::Sacked,
 };
 use recoup_recovery::Ack;
@@ -71,6 +71,8 @@ pub(super) struct AckHistory {
     pub neighbor: Option<Neighbor>,
     /// When the last overtaken ACK came.
     pub overtaken_at: Option<Instant>,
+    /// The last retransmission that an ACK covered.
+    pub filled: Option<Answered>,
     /// The longest delay of an overtaken ACK behind the first that overtook it.
     pub longest_delay: Duration,
     /// The last ACKs: time, cumulative ACK, and end of the first SACK block.
@@ -143,6 +145,7 @@ impl AckHistory {
             above_sent_at: sent(ack.cumulative).map(|above| above.copy.at),
             neighbor: self.neighbor,
             overtaken_at: self.overtaken_at,
+            filled: self.filled,
         }
     }
 
@@ -174,6 +177,18 @@ impl AckHistory {
         let first = last.find(|&&(_, c, e)| c > cumulative || c == cumulative && e > end);
         let longest_delay = first.map_or(Duration::ZERO, |(at, ..)| ack.at.since(*at));
         self.longest_delay = self.longest_delay.max(longest_delay);
+    }
+
+    /// Whether `ack` shows that the receiver discarded what it had reported (RFC 2018 §8): its cumulative ACK advances
+    /// to a reported byte, and stops there.
+    pub fn is_reneging(&self, ack: &ReceivedAck<'_>) -> bool {
+        ack.cumulative > ack.una_before && self.sacked.has(Span::at(ack.cumulative, 1))
+    }
+
+    /// The receiver has discarded what it had reported above `cumulative`.
+    pub fn on_reneging(&mut self, cumulative: Offset) {
+        self.sacked.clear();
+        self.sacked_up_to = cumulative;
     }
 
     pub fn note(&mut self, ack: &ReceivedAck<'_>) {

@@ -170,7 +170,7 @@ fn why_spurious(evidence: &PieceEvidence<'_>, number: usize) -> Option<Evidence>
     } else if !evidence.is_in_time(number) {
         Some(Evidence::AckTooEarly)
     } else {
-        let by_echo = evidence.echoes_another(number) || evidence.refusal.echo.is_some();
+        let by_echo = evidence.echoes_another(number) && !evidence.echoes_none() || evidence.refusal.echo.is_some();
         by_echo.then_some(Evidence::TimestampEcho)
     }
 }

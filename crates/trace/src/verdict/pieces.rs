@@ -66,6 +66,15 @@ pub(super) struct CoveringAck {
     pub neighbor: Option<Neighbor>,
     /// When the last overtaken ACK before it came.
     pub overtaken_at: Option<Instant>,
+    /// The last retransmission that an earlier ACK covered.
+    pub filled: Option<Answered>,
+}
+
+/// A retransmission, and the ACK that covered its bytes first.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Answered {
+    pub sent: Instant,
+    pub acked: Instant,
 }
 
 /// A segment that was sent once, and the ACK that covered it first.
@@ -134,8 +143,13 @@ impl Piece {
 
     /// When its verdict is final; `None` until it is acknowledged.
     fn settled_at(&self, after: Duration) -> Option<Instant> {
+        Some(self.cover?.at.max(self.last_sent_at()) + after)
+    }
+
+    /// When the last copy was sent.
+    pub fn last_sent_at(&self) -> Instant {
         let last = self.copies.last().and_then(|sent| sent.copy);
-        Some(self.cover?.at.max(last.map_or(Instant::ZERO, |copy| copy.at)) + after)
+        last.map_or(Instant::ZERO, |copy| copy.at)
     }
 
     /// Splits off what lies from `at` on.
@@ -290,23 +304,39 @@ impl Pieces {
         pieces.map(Box::as_mut)
     }
 
-    /// An ACK covers `span`. Returns whether any piece waited for it. `cover` describes the ACK.
-    pub fn cover(&mut self, span: Span, cover: impl FnOnce() -> CoveringAck) -> bool {
+    /// An ACK covers `span`. Returns the last copy of the pieces that waited for it, if any did. `cover`
+    /// describes the ACK.
+    pub fn cover(&mut self, span: Span, cover: impl FnOnce() -> CoveringAck) -> Option<Answered> {
         // Most ACKs cover no waiting piece.
         if !self.open_within.overlaps(span) || overlapping(&self.open, span).next().is_none() {
-            return false;
+            return None;
         }
         let inside = cut(&mut self.open, span, &mut self.cost);
         let starts: Vec<Offset> = inside.map(|piece| piece.span.start).collect();
         let cover = cover();
+        let mut last_sent = Instant::ZERO;
         for start in starts {
             if let Some(piece) = self.open.remove(&start) {
+                last_sent = last_sent.max(piece.last_sent_at());
                 self.insert_until_settled(piece, cover);
             }
         }
         let first = self.open.keys().next().copied();
         self.open_within.start = first.unwrap_or(self.open_within.end);
-        true
+        Some(Answered { sent: last_sent, acked: cover.at })
+    }
+
+    /// The receiver has discarded what it had reported above `cumulative`.
+    pub fn uncover_above(&mut self, cumulative: Offset) {
+        let discarded = self.covered.split_off(&cumulative);
+        self.cost.steps += discarded.len() as u64 * STEPS_PER_PIECE;
+        for (_, mut piece) in discarded {
+            piece.cover = None;
+            let within = if self.open.is_empty() { piece.span } else { self.open_within };
+            let start = within.start.min(piece.span.start);
+            self.open_within = Span::new(start, within.end.max(piece.span.end));
+            self.open.insert(piece.span.start, piece);
+        }
     }
 
     /// An ACK came late: the receiver sent it before those with a higher cumulative ACK. So it

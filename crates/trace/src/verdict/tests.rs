@@ -4,6 +4,7 @@
 mod arrivals;
 mod duplicates;
 mod network;
+mod reneging;
 mod several;
 mod silent;
 

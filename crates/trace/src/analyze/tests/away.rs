@@ -79,6 +79,111 @@ fn a_copy_that_passed_may_not_have_arrived() {
     assert_eq!((losses, vantage), (PlacedLosses { before: 0, behind: 1 }, Vantage::Between));
 }
 
+/// Three segments pass and are lost behind the capture point. The ACK of the first one's third copy covers no more, although
+/// all had passed.
+#[test]
+fn an_ack_leaves_out_what_passed_and_did_not_arrive() {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.upload(60.0, 60.0, 0, 1000, SYN_ACK);
+    conversation.upload_ack(61.0, 1000, 0, 0);
+    for (i, start) in (0..3).zip([1000, 2000, 3000]) {
+        let at = 130.0 + f64::from(i) * 0.1;
+        conversation.upload(at, at, start, 1000, 61.0);
+    }
+    for at in [370.0, 850.0, 1810.0] {
+        conversation.upload(at, at, 1000, 1000, 61.0);
+    }
+    conversation.upload_ack(1811.2, 2000, 0, 0);
+    for (at, start) in [(1861.3, 2000), (1861.4, 3000)] {
+        conversation.upload(at, at, start, 1000, 1811.2);
+    }
+    conversation.upload_ack(1862.5, 4000, 0, 0);
+    conversation.upload(1930.0, 1930.0, 4000, 1000, 1862.5);
+    conversation.upload_ack(1931.0, 5000, 0, 0);
+    let (rows, losses, vantage) = verdicts(conversation);
+    assert_eq!(rows.len(), 5);
+    assert!(rows.iter().all(|(verdict, _)| *verdict == Verdict::Needed), "{rows:?}");
+    assert_eq!((losses, vantage), (PlacedLosses { before: 0, behind: 5 }, Vantage::Between));
+}
+
+/// The receiver goes on asking for a segment that passed, and ends the connection before it gets a copy.
+#[test]
+fn a_hole_that_is_never_filled_shows_that_the_copy_did_not_arrive() {
+    // When the last ACK passes that reports the hole: what it says of a copy just before may be outdated.
+    for (last, expected) in [
+        (90.0, (Verdict::Needed, Evidence::NoCopySeen)),
+        (62.0, (Verdict::Unknowable, Evidence::NotAcknowledged)),
+        (60.25, (Verdict::Spurious, Evidence::CopySeen)),
+    ] {
+        let mut conversation = Conversation::opened(0.0);
+        conversation.upload(55.0, 55.0, 0, 1000, SYN_ACK);
+        conversation.upload_ack(55.5, 1000, 0, 0);
+        conversation.upload(60.0, 60.0, 1000, 1000, SYN_ACK);
+        conversation.upload(60.01, 60.0, 2000, 1000, SYN_ACK);
+        conversation.upload_ack(last, 1000, 2000, 3000);
+        conversation.upload(150.0, 150.0, 1000, 1000, last);
+        conversation.packet(150.4, 1, 0, 0, 0, |segment| segment.flags = Flags::RST);
+        let (rows, ..) = verdicts(conversation);
+        assert_eq!(rows, [expected], "{last}");
+    }
+}
+
+/// In a round trip shorter than a tick the segment above has the same timestamp.
+#[test]
+fn ip_identifications_order_what_was_sent_within_a_tick() {
+    for timestamps in [true, false] {
+        let mut conversation = Conversation::opened(0.0);
+        conversation.upload(60.0, 60.0, 0, 1000, SYN_ACK);
+        conversation.upload_ack(60.01, 1000, 0, 0);
+        conversation.lose_upload();
+        conversation.upload(60.1, 60.1, 2000, 1000, SYN_ACK);
+        conversation.upload_ack(60.11, 1000, 2000, 3000);
+        conversation.upload(60.4, 60.4, 1000, 1000, SYN_ACK);
+        conversation.upload_ack(60.41, 3000, 0, 0);
+        if !timestamps {
+            for packet in &mut conversation.packets {
+                packet.segment.options.timestamps = None;
+            }
+        }
+        let (rows, ..) = verdicts(conversation);
+        assert_eq!(rows, [(Verdict::Needed, Evidence::NoCopySeen)], "{timestamps}");
+    }
+}
+
+/// The original comes late and fills the hole. Its ACK passes before the retransmission, which the receiver answers
+/// without DSACK.
+#[test]
+fn what_was_acknowledged_before_the_copy_passed_was_not_needed() {
+    let mut conversation = Conversation::mid_connection();
+    let syn = |segment: &mut Segment| {
+        segment.flags = Flags::SYN;
+        segment.options.sack_permitted = true;
+    };
+    // 20 ms to the sender and back, 30 ms to the receiver and back.
+    conversation.packet(0.0, 0, -1, 0, 0, syn);
+    conversation.packet(30.0, 1, -1, 0, 0, |segment| {
+        syn(segment);
+        segment.flags = Flags::SYN.union(Flags::ACK);
+    });
+    conversation.packet(50.0, 0, 0, 0, 0, |_| {});
+    conversation.lose_upload();
+    for (i, start) in (0..3).zip([1000, 2000, 3000]) {
+        let at = 60.0 + f64::from(i) * 0.01;
+        conversation.upload(at, at, start, 1000, 30.0);
+        conversation.upload_ack(at + 30.0, 0, 1000, start + 1000);
+    }
+    conversation.packets.sort_by_key(|packet| packet.at);
+    let original = conversation.upload(91.0, 60.0, 0, 1000, 30.0);
+    original.ip_id = original.ip_id.map(|id| id - 4);
+    conversation.upload_ack(121.0, 4000, 0, 0);
+    conversation.upload(125.0, 125.0, 0, 1000, 90.0);
+    conversation.upload_ack(155.0, 4000, 0, 0);
+    conversation.upload(300.0, 300.0, 4000, 1000, 155.0);
+    conversation.upload_ack(330.0, 5000, 0, 0);
+    let (rows, ..) = verdicts(conversation);
+    assert!(matches!(rows[..], [(Verdict::Spurious, _)]), "{rows:?}");
+}
+
 /// The ACK of a segment is captured before its copy: the copy had nothing to do with it.
 #[test]
 fn a_copy_that_was_acknowledged_had_arrived() {
@@ -249,4 +354,54 @@ fn lost_segments_of_several_lengths_are_not_too_large_for_the_path() {
     conversation.upload(160.0, 160.0, 6700, 1000, 110.0);
     conversation.upload_ack(160.1, 7700, 0, 0);
     assert_eq!(conversation.upload_triggers(), [Trigger::Fast.into(); 3]);
+}
+
+/// A middlebox changes the sequence numbers, but not those in SACK blocks: neither these nor their absence says anything.
+#[test]
+fn impossible_sack_blocks_are_no_reports() {
+    for (offset, expected) in
+        [(0, (Verdict::Needed, Evidence::NoDuplicate)), (0x5a5a_5a5a, (Verdict::Unknowable, Evidence::NoReports))]
+    {
+        let mut conversation = Conversation::opened(0.0);
+        for i in 0..4 {
+            conversation.data(100.0 + f64::from(i) * 0.1, i64::from(i) * 1000, 1000);
+        }
+        for end in [2000, 3000, 4000] {
+            let ack = conversation.ack(150.0 + end as f64 / 1e4, 0, 0, 0);
+            let number = |n: u32| SeqNumber(ISN[1].wrapping_add(n + 1).wrapping_add(offset));
+            ack.segment.options.sack.push([number(1000), number(end)]);
+        }
+        conversation.data(150.5, 0, 1000);
+        conversation.ack(230.0, 4000, 0, 0);
+        conversation.data(300.0, 4000, 1000);
+        conversation.ack(350.0, 5000, 0, 0);
+        for packet in &mut conversation.packets {
+            packet.segment.options.timestamps = None;
+        }
+        let kept = conversation.analyzed();
+        let rows: Vec<_> = kept.retransmissions.iter().map(|row| (row.verdict, row.evidence)).collect();
+        assert_eq!(rows, [expected], "{offset}");
+    }
+}
+
+/// What was lost before the capture point was of several lengths. Its retransmissions are no parts of larger segments.
+#[test]
+fn retransmissions_of_several_lengths_show_no_path_mtu() {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.upload(60.0, 60.0, 0, 1000, SYN_ACK);
+    conversation.upload_ack(60.01, 1000, 0, 0);
+    for _ in 0..4 {
+        conversation.lose_upload();
+    }
+    conversation.upload(61.0, 61.0, 4000, 1000, SYN_ACK);
+    conversation.upload_ack(61.01, 1000, 4000, 5000);
+    let mut start = 1000;
+    for (i, len) in (0..5).zip([900, 740, 420, 330, 610]) {
+        let at = 112.0 + f64::from(i) * 0.02;
+        conversation.upload(at, at, start, len, 61.01);
+        start += i64::from(len);
+    }
+    conversation.upload_ack(112.2, 5000, 0, 0);
+    let found = conversation.upload_triggers();
+    assert!(found.iter().all(|triggers| triggers.first() != Some(Trigger::Pmtu)), "{found:?}");
 }

@@ -155,3 +155,40 @@ fn an_ack_duplicated_by_the_network_counts_twice() {
     assert_eq!(outline(&kept), outline(&repaired().analyzed()));
     assert_eq!(duplicates(&kept), 0);
 }
+
+/// One interface shows a packet of two segments whole, another one its segments.
+#[test]
+fn the_segments_of_a_packet_on_another_interface_are_no_retransmissions() {
+    for split_first in [false, true] {
+        let mut conversation = Conversation::opened(0.0);
+        for i in 0..4 {
+            let (at, seq) = (100.0 + f64::from(i) * 0.1, i64::from(i) * 2000);
+            let mut whole = *conversation.data(at, seq, 2000);
+            let id = whole.ip_id;
+            conversation.packets.pop();
+            let first = *conversation.data(at + 0.015, seq, 1000);
+            let mut all = vec![first, *conversation.data(at + 0.017, seq + 1000, 1000)];
+            conversation.packets.truncate(conversation.packets.len() - 2);
+            whole.ip_id = id;
+            for (segment, number) in all.iter_mut().zip(0..) {
+                segment.ip_id = id.map(|id| id + number);
+            }
+            all.insert(if split_first { 2 } else { 0 }, whole);
+            for (packet, number) in all.iter_mut().zip(0..) {
+                packet.at = whole.at.plus_nanos(number * 2000);
+            }
+            conversation.packets.extend(all);
+        }
+        conversation.ack(150.0, 2000, 0, 0);
+        for i in 2..4 {
+            conversation.ack(150.0 + f64::from(i) * 0.1, 2000, 4000, 2000 + i64::from(i) * 2000);
+        }
+        conversation.data(150.5, 2000, 1000);
+        conversation.data(150.51, 3000, 1000);
+        conversation.ack(200.6, 8000, 0, 0);
+        conversation.data(300.0, 8000, 1000);
+        conversation.ack(350.0, 9000, 0, 0);
+        let kept = conversation.analyzed();
+        assert_eq!(outline(&kept), vec![("fast".to_owned(), Verdict::Needed, 1); 2], "{split_first}");
+    }
+}

@@ -37,6 +37,24 @@ fn what_is_retransmitted_at_once_in_parts_is_too_large_for_the_path() {
     assert_eq!(outline(conversation), all("pmtu", &lens));
 }
 
+/// The sender of the data receives some too, and its own SACK block takes 12 bytes of each packet.
+#[test]
+fn sack_blocks_of_its_own_shorten_what_a_sender_retransmits() {
+    let with_block = |packet: &mut CapturedPacket| {
+        let number = |n: u32| SeqNumber(ISN[0].wrapping_add(n));
+        packet.segment.options.sack.push([number(5001), number(6001)]);
+    };
+    let mut conversation = six();
+    for i in 1..6 {
+        conversation.ack(150.0 + f64::from(i) * 0.01, 0, 1000, 1000 * (i64::from(i) + 1));
+    }
+    with_block(conversation.data(150.04, 0, 988));
+    with_block(conversation.data(150.05, 988, 12));
+    conversation.ack(200.2, 6000, 0, 0);
+    conversation.packets.sort_by_key(|packet| packet.at);
+    assert_eq!(outline(conversation), all("fast", &[988, 12]));
+}
+
 #[test]
 fn parts_may_cover_segments_that_the_sender_has_merged() {
     let mut conversation = six();

@@ -207,3 +207,49 @@ fn after_silence_the_timeout_retransmits_even_what_sacks_showed_lost() {
         assert_eq!(triggers(conversation), ["fast", expected], "{at}");
     }
 }
+
+/// Without SACK one duplicate ACK calls for an early retransmission of two segments (RFC 5827 §3.1), at once or within a
+/// fraction of a round trip. What comes seconds later is a timeout.
+#[test]
+fn a_retransmission_long_after_the_last_duplicate_ack_is_a_timeout() {
+    let mut conversation = Conversation::mid_connection();
+    conversation.packet(0.0, 0, -1, 0, 0, |segment| segment.flags = Flags::SYN);
+    conversation.packet(0.1, 1, -1, 0, 0, |segment| segment.flags = Flags::SYN.union(Flags::ACK));
+    conversation.ack(100.0, 0, 0, 0);
+    conversation.data(300.0, 0, 1000);
+    for at in [1300.0, 3300.0] {
+        conversation.data(at, 0, 1000);
+    }
+    conversation.ack(3400.0, 1000, 0, 0);
+    conversation.data(4000.0, 1000, 1000);
+    conversation.data(4001.0, 2000, 100);
+    conversation.ack(4101.0, 1000, 0, 0);
+    for at in [8000.0, 16_000.0] {
+        conversation.data(at, 1000, 1000);
+    }
+    conversation.ack(16_100.0, 2100, 0, 0);
+    for packet in &mut conversation.packets {
+        packet.segment.options.timestamps = None;
+    }
+    assert_eq!(triggers(conversation), ["rto"; 4]);
+}
+
+/// Without SACK nobody sends tail loss probes (RFC 8985 §7.2).
+#[test]
+fn without_sack_no_retransmission_is_a_probe() {
+    let tail_repeated = |sack: bool| {
+        let mut conversation = Conversation::opened(0.0);
+        for packet in &mut conversation.packets {
+            packet.segment.options.sack_permitted &= sack;
+        }
+        for i in 0..4 {
+            conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+        }
+        conversation.ack(150.0, 1000, 0, 0);
+        conversation.data(252.2, 3000, 1000);
+        conversation.ack(302.3, 4000, 0, 0);
+        triggers(conversation)
+    };
+    assert_eq!(tail_repeated(true), ["tlp"]);
+    assert_eq!(tail_repeated(false), ["unknown"]);
+}

@@ -10,7 +10,7 @@ use crate::{
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{cmp::Ordering, time::Duration};
 
 /// Kind of a packet by the earlier transmissions of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,8 @@ pub(crate) enum PacketKind {
 pub(crate) struct PriorTransmissions {
     /// The first transmission of the first byte, if it was captured.
     pub original: Option<Transmission>,
+    /// Whether the packet was sent after the last one with its first byte, or before, as their IP identifications show.
+    pub order_by_id: Option<Ordering>,
     /// Some of the bytes had not been captured before.
     pub has_new_bytes: bool,
     /// Retransmissions of the first byte, while it is outstanding.
@@ -55,6 +57,28 @@ pub(crate) struct PriorTransmissions {
     pub original_held_up: bool,
     /// The bytes were acknowledged already.
     pub acknowledged: bool,
+    /// The highest cumulative ACK captured before it.
+    pub acked: Offset,
+    /// The last copy, if it was captured.
+    pub last_copy: Option<Transmission>,
+    /// When the receiver usually answers that copy.
+    pub answer_due: Option<Instant>,
+    /// By how much the path may delay it or the answer.
+    pub jitter: Duration,
+    /// When the cumulative ACK advanced last; `None` before any ACK was captured.
+    pub advanced_at: Option<Instant>,
+}
+
+/// The receiver's ACKs about the last copy that passed the capture point, before the next one did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Testimony {
+    /// They say nothing.
+    None,
+    /// Nothing answered the copy in the usual time: a later ACK reports its bytes missing, or none came although the
+    /// receiver delays no ACK for so long (RFC 9293 §3.8.6.3).
+    Unanswered,
+    /// An ACK reports its bytes missing that came after its answer was due, however the path delays it.
+    Missing,
 }
 
 /// A packet with bytes below `snd_nxt`.
@@ -91,6 +115,8 @@ pub(super) struct Row {
     pub all_due: Instant,
     /// Its bytes were acknowledged before it was captured.
     pub acknowledged: bool,
+    /// What the receiver said of the earlier copies before it.
+    pub testimony: Testimony,
     pub clues: Clues,
 }
 
@@ -133,6 +159,7 @@ impl Row {
             _ if vantage == Vantage::Sender && self.span.end > self.recovered_by => {
                 Some((Verdict::Needed, Evidence::NoCopySeen).into())
             }
+            PacketKind::Repeated if vantage == Vantage::Between => Some(self.witnessed()),
             PacketKind::Repeated | PacketKind::FilledGap(Some(true)) => Some(self.verdict),
             PacketKind::FilledGap(None) if vantage == Vantage::Sender => Some(self.verdict),
             PacketKind::FilledGap(None) => Some((Verdict::Unknowable, Evidence::LooksFirst).into()),
@@ -144,14 +171,33 @@ impl Row {
     /// What the capture shows of the copies' arrival, unless the receiver says otherwise: a copy that passed the capture
     /// point has not arrived. Behind it a queue, a checksum or a full buffer may have dropped it.
     fn confirmed(&self, seen: (Verdict, Evidence)) -> ConditionalVerdict {
-        let confirm = |heard: (Verdict, Evidence)| if heard.0 == Verdict::Needed { heard } else { seen };
-        match (self.kind, seen.0) {
-            (PacketKind::Repeated, Verdict::Spurious) if !self.acknowledged => {
-                let ConditionalVerdict { if_reporting, if_silent } = self.verdict;
-                ConditionalVerdict { if_reporting: confirm(if_reporting), if_silent: confirm(if_silent) }
-            }
-            _ => seen.into(),
+        if self.kind != PacketKind::Repeated || seen.0 != Verdict::Spurious || self.acknowledged {
+            return seen.into();
         }
+        let ConditionalVerdict { if_reporting, if_silent } = self.witnessed();
+        let confirm = |heard: (Verdict, Evidence)| match heard.0 {
+            Verdict::Needed => heard,
+            Verdict::Unknowable if self.testimony != Testimony::None => heard,
+            _ => seen,
+        };
+        ConditionalVerdict { if_reporting: confirm(if_reporting), if_silent: confirm(if_silent) }
+    }
+
+    /// The verdict by the receiver's ACKs, away from the sender. What stays open is decided by the hole that they
+    /// reported after the last copy should have arrived. Nothing fills it sooner than the retransmission, unless its ACK
+    /// comes too early, and then the verdict is not open.
+    fn witnessed(&self) -> ConditionalVerdict {
+        let ConditionalVerdict { if_reporting, if_silent } = self.verdict;
+        let with = |heard: (Verdict, Evidence), other: (Verdict, Evidence)| match (heard, other.0, self.testimony) {
+            ((Verdict::Unknowable, _), Verdict::Spurious, _) | (_, _, Testimony::None) => heard,
+            ((Verdict::Unknowable, _), Verdict::Needed, _) => other,
+            ((Verdict::Unknowable, Evidence::NotAcknowledged), _, Testimony::Missing) => {
+                (Verdict::Needed, Evidence::NoCopySeen)
+            }
+            ((Verdict::Unknowable, _), _, Testimony::Missing) => (Verdict::Needed, Evidence::NoDuplicate),
+            _ => heard,
+        };
+        ConditionalVerdict { if_reporting: with(if_reporting, if_silent), if_silent: with(if_silent, if_reporting) }
     }
 }
 

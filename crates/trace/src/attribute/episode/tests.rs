@@ -31,6 +31,7 @@ fn the_copy_count_saturates() {
     for (before, copy) in [(0, 1), (u16::MAX, u16::MAX)] {
         let prior = PriorTransmissions {
             original: None,
+            order_by_id: None,
             has_new_bytes: false,
             copies: Some(before),
             revealed_ts: None,
@@ -43,6 +44,11 @@ fn the_copy_count_saturates() {
             all_due: Instant::ZERO,
             original_held_up: false,
             acknowledged: false,
+            acked: Offset::SYN,
+            last_copy: None,
+            answer_due: None,
+            jitter: Duration::ZERO,
+            advanced_at: None,
         };
         let mut episode = Episode::default();
         episode.on_below_nxt(&packet, Instant::ZERO, span, PacketKind::Repeated, &prior);

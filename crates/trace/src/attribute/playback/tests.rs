@@ -1,4 +1,5 @@
 use super::*;
+use crate::attribute::tape::Retransmitted;
 use recoup_units::{Offset, Span};
 
 /// A tape of these steps, each given by its time in ms and what happens: 's' new data, 'r' a
@@ -15,7 +16,7 @@ fn tape(steps: &[(u64, char)]) -> Tape {
                 tape.on_sent(at, Span::at(sent, 10), None);
                 sent = sent + 10;
             }
-            'r' => tape.on_sent(at, Span::at(acked, 10), Some(0)),
+            'r' => tape.on_sent(at, Span::at(acked, 10), Some(Retransmitted { row: 0, sack_bytes: 0 })),
             'm' => tape.on_path_mtu(at, 500),
             _ => {
                 acked = acked + if what == 'd' { 0 } else { 10 };

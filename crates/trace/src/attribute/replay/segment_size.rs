@@ -26,6 +26,9 @@ const LEAST_SIZE: u64 = 48;
 /// Segments looked at to learn which size was in use just before, or is just after.
 const FEW: usize = 3;
 
+/// Segments after the first part among which another one of its size is searched.
+const MOST_AHEAD: usize = 16;
+
 /// Segments after the retransmitted one among which a probe is searched.
 const MOST_SEARCHED: usize = 64;
 
@@ -58,8 +61,9 @@ impl SegmentSizes {
 }
 
 impl Replay {
-    /// `part` is retransmitted. If it is only a part of an outstanding segment, finds out why.
-    pub fn on_smaller_segment(&mut self, at: Instant, part: Span, ahead: &[Step]) {
+    /// `part` is retransmitted. If it is only a part of an outstanding segment, finds out why. `sack_bytes`: what SACK
+    /// blocks took of its packet, which is as large as the segment's was.
+    pub fn on_smaller_segment(&mut self, at: Instant, part: Span, sack_bytes: u8, ahead: &[Step]) {
         let board = self.sender.board();
         let (Some(&first), Some(&last)) =
             (board.segment_at(part.start), board.segment_at(Offset(part.end.0.saturating_sub(1))))
@@ -73,11 +77,12 @@ impl Replay {
         }
         self.sizes.walked += board.iter().len();
         let is_first_part = part.start == first.span.start && part.end + 1 < first.span.end;
-        if is_first_part {
+        let has_full_size = part.end + 1 + u64::from(sack_bytes) >= first.span.end;
+        if is_first_part && !has_full_size {
             let size = u32::try_from(part.len()).unwrap_or(u32::MAX);
             let is_news = part.len() < self.sizes.parts;
             self.sizes.parts = part.len().min(self.sizes.parts);
-            let rest_follows = rest_follows(at, part, ahead) && (!self.away || is_never_exceeded(part.len(), ahead));
+            let rest_follows = rest_follows(at, part, ahead) && (!self.away || is_largest(part.len(), ahead));
             if rest_follows && self.is_probe(&first, part) {
                 return self.sender.on_mtu_probe_lost(at, size);
             }
@@ -126,14 +131,15 @@ impl Replay {
     }
 }
 
-/// Whether none of the next segments is longer than `size`. Away from the sender, the capture does not
-/// show how lost bytes were divided into segments, so parts alone prove nothing.
-fn is_never_exceeded(size: u64, ahead: &[Step]) -> bool {
+/// Whether none of the next segments is longer than `size`, and one is as long. Away from the sender, the capture does
+/// not show how lost bytes were divided into segments, so parts alone prove nothing.
+fn is_largest(size: u64, ahead: &[Step]) -> bool {
     let sent = ahead.iter().filter_map(|step| match step {
         Step::Sent { span, .. } => Some(span.len()),
         Step::Heard(_) | Step::PathMtu { .. } => None,
     });
-    sent.take(FEW).all(|len| len <= size + 1)
+    let sizes = || sent.clone().take(MOST_AHEAD);
+    sizes().take(FEW).all(|len| len <= size + 1) && sizes().any(|len| len == size)
 }
 
 /// Whether the rest of the segment follows `part` at once.

@@ -42,7 +42,7 @@ impl Replay {
         let steps = tape.steps();
         if i == 0 || is_sent(&steps[i - 1]) {
             self.may_assume = steps[i..].iter().find(|step| is_sent(step)).and_then(|step| match step {
-                Step::Sent { unseen, .. } => *unseen,
+                Step::Sent { unseen, .. } => unseen.map(u32::from),
                 Step::Heard(_) | Step::PathMtu { .. } => None,
             });
         }

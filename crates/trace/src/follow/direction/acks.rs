@@ -20,6 +20,7 @@ use crate::{
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
+use serde::{Deserialize, Serialize};
 
 /// Acknowledged packets that are always kept, for their late duplicates.
 const REMEMBERED: u32 = 4;
@@ -29,6 +30,31 @@ const MOST_REMEMBERED: u32 = 256;
 
 /// A receiver takes no shorter segment for a full one (RFC 9293 §3.7.1: the default MSS; `rcv_mss` in Linux).
 const LEAST_FULL: u32 = 536;
+
+/// SACK blocks this far outside of what is known, in bytes, may report data that was not captured. Of random numbers one
+/// in two thousand is as near.
+const MOST_ASTRAY: u64 = 1 << 20;
+
+/// How many SACK blocks reported something that may have been sent, and how many did not.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Reports {
+    possible: u16,
+    impossible: u16,
+}
+
+impl Reports {
+    /// Counts a block, and returns whether it is possible.
+    fn count(&mut self, is_possible: bool) -> bool {
+        let count = if is_possible { &mut self.possible } else { &mut self.impossible };
+        *count = count.saturating_add(1);
+        is_possible
+    }
+
+    /// Whether most blocks report what was never sent. Then neither they nor their absence says anything.
+    pub fn are_unusable(self) -> bool {
+        self.impossible > self.possible
+    }
+}
 
 impl DirectionState {
     /// Takes an ACK from the peer, whose own direction is `peer`. `carries_data`: data, a SYN or a FIN. Returns how
@@ -119,6 +145,7 @@ impl DirectionState {
         peer: &Self,
         context: DirectionContext<'_>,
     ) {
+        let may_report = self.may_report();
         let Some(episode) = &mut self.episode else {
             return;
         };
@@ -129,8 +156,16 @@ impl DirectionState {
             if let (Some(left), Some(right)) = (near(left), near(right))
                 && right > left
             {
-                ack.push_block(Span::new(left, right));
+                let block = Span::new(left, right);
+                if self.reports.count(may_report.covers(block)) {
+                    ack.push_block(block);
+                }
+            } else {
+                self.reports.count(false);
             }
+        }
+        if self.reports.are_unusable() {
+            episode.on_unusable_reports();
         }
         // If options were cut, the echo may belong to a duplicate that a lost DSACK block reports.
         let whole = packet.options_complete;
@@ -143,6 +178,14 @@ impl DirectionState {
         let marks = AckMarks { echo, ts, missing };
         episode.on_ack(now, acked, ack, marks, &sent);
         self.explain_if_due(now, context);
+    }
+
+    /// What SACK blocks may report: from old duplicates (RFC 2883 §4) to the end of the receiver's window. Blocks of
+    /// other numbers come from a middlebox that changes the sequence numbers, and not the blocks.
+    fn may_report(&self) -> Span {
+        let old = MOST_ASTRAY.max(4 * u64::from(self.most_outstanding));
+        let start = Offset(self.una.0.saturating_sub(old));
+        Span::new(start, self.nxt.max(self.window_edge) + MOST_ASTRAY)
     }
 
     /// Away from the sender, keeps an ACK of all below `cumulative` for recordings that start before it has

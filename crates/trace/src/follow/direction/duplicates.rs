@@ -12,7 +12,7 @@ use super::{
     outstanding::{OutstandingPacket, SentPacket},
 };
 use crate::{follow::shared::DirectionContext, read::CapturedPacket};
-use recoup_units::Instant;
+use recoup_units::{Instant, Span};
 use recoup_wire::Flags;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -26,6 +26,9 @@ pub(super) const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// [`AT_ONCE`] in ticks.
 const TICKS_AT_ONCE: u32 = 977;
+
+/// The most segments of one packet: it holds 64 kB, of at least 536 bytes each.
+const MOST_SEGMENTS: u64 = 128;
 
 /// Nothing is retransmitted sooner, however short the path. A host forwards a packet from one
 /// interface to the next within this time.
@@ -118,6 +121,17 @@ pub(crate) fn fingerprint(packet: &CapturedPacket) -> u32 {
     (sum >> 32) as u32
 }
 
+/// Whether `part` with the IP identification `now` is a segment of a packet of several, which another interface shows
+/// whole: the first segment has the packet's identification, and the others follow one by one.
+fn is_segment_of(whole: Span, first: u16, part: Span, now: u16) -> bool {
+    let number = u64::from(now.wrapping_sub(first));
+    let before = part.start.since(whole.start.min(part.start));
+    whole.covers(part)
+        && number <= MOST_SEGMENTS
+        && before.checked_rem(number) == Some(0)
+        && before / number.max(1) >= part.len()
+}
+
 impl DirectionState {
     /// The fingerprints of the last packets, and about when they were captured.
     #[cold]
@@ -175,6 +189,7 @@ impl DirectionState {
     pub fn is_same_packet(
         &self,
         before: &OutstandingPacket,
+        span: Span,
         sent: SentPacket,
         packet: &CapturedPacket,
         context: DirectionContext<'_>,
@@ -183,8 +198,8 @@ impl DirectionState {
             return false;
         }
         match (before.ip_id, sent.ip_id) {
-            (Some(before), Some(now)) if before != now => false,
-            (Some(id), Some(_)) if id != 0 => true,
+            (Some(first), Some(now)) if first != now && !is_segment_of(before.span, first, span, now) => false,
+            (Some(id), Some(now)) if id != 0 && id == now => true,
             _ => sent.at.since(before.last_sent_at) < self.least_interval(packet, context),
         }
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 use recoup_units::{Instant, Offset, Span, partition_point_near};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::{cmp::Ordering, collections::VecDeque};
 
 /// The most entries kept.
 const MOST_OUTSTANDING: usize = 1 << 16;
@@ -261,11 +261,21 @@ pub(super) fn sent_after(sent: SentPacket, other: &OutstandingPacket) -> Option<
 /// Whether a packet that fills a gap was sent after the packet that revealed the gap. If so, it is
 /// a retransmission: originals are sent in order. `None` if nothing shows it.
 pub(super) fn sent_after_gap(sent: SentPacket, gap: &OutstandingPacket) -> Option<bool> {
-    if let (Some(ts), Some(revealed)) = (sent.ts, gap.ts) {
-        return Some(ts.wrapping_sub(revealed).cast_signed() > 0);
-    }
-    let (id, revealed) = (sent.ip_id?, gap.ip_id?);
-    let distance = id.wrapping_sub(revealed).cast_signed();
-    let one_counter = id != 0 && revealed != 0 && distance.unsigned_abs() < SAME_COUNTER as u16;
-    one_counter.then_some(distance > 0)
+    let (Some(ts), Some(revealed)) = (sent.ts, gap.ts) else {
+        return order_by_id(sent, gap).map(Ordering::is_gt);
+    };
+    // In a round trip shorter than the clock's tick both have the same timestamp.
+    let is_after = match ts.wrapping_sub(revealed).cast_signed() {
+        0 => order_by_id(sent, gap) == Some(Ordering::Greater),
+        distance => distance > 0,
+    };
+    Some(is_after)
+}
+
+/// The order in which `sent` and `other` were sent, if their IP identifications come from one counter.
+pub(super) fn order_by_id(sent: SentPacket, other: &OutstandingPacket) -> Option<Ordering> {
+    let (id, other) = (sent.ip_id?, other.ip_id?);
+    let distance = id.wrapping_sub(other).cast_signed();
+    let one_counter = id != 0 && other != 0 && distance.unsigned_abs() < SAME_COUNTER as u16;
+    Some(distance.cmp(&0)).filter(|order| one_counter && order.is_ne())
 }

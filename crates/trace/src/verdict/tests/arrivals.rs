@@ -4,6 +4,7 @@ use super::{
     super::arrivals::{ArrivalVerdicts, SeenBytes},
     *,
 };
+use std::cmp::Ordering;
 
 /// (time, from, to, timestamp, what had arrived)
 type Arrived = (u64, u64, u64, Option<u32>, SeenBytes);
@@ -14,12 +15,38 @@ fn arrivals() {
         all,
         first: first.map(|ts| Transmission { at: at(0), ts_value: Some(ts) }),
         higher,
+        sent_after_higher: false,
+        order_to_first: None,
     };
-    let undated = SeenBytes { all: true, first: Some(Transmission { at: at(0), ts_value: None }), higher: None };
+    let undated = SeenBytes {
+        all: true,
+        first: Some(Transmission { at: at(0), ts_value: None }),
+        higher: None,
+        sent_after_higher: false,
+        order_to_first: None,
+    };
     let hole = seen(false, None, Some(1001));
     let cases: &[(&str, &[Arrived], &[&str])] = &[
         ("younger than a segment above", &[(9, 1, 1001, Some(1060), hole)], &["needed no_copy_seen"]),
         ("as old as a segment above", &[(9, 1, 1001, Some(1001), hole)], &["unknowable looks_first"]),
+        (
+            "as old, and sent later by its IP identification",
+            &[(9, 1, 1001, Some(1001), SeenBytes { sent_after_higher: true, ..hole })],
+            &["needed no_copy_seen"],
+        ),
+        (
+            "without timestamps, and sent after a late original by its IP identification",
+            &[
+                (9, 1, 1001, None, seen(false, None, None)),
+                (50, 1, 1001, None, SeenBytes { order_to_first: Some(Ordering::Greater), ..undated }),
+            ],
+            &["unknowable looks_first", "spurious copy_seen"],
+        ),
+        (
+            "without timestamps, and sent later by its IP identification",
+            &[(9, 1, 1001, None, SeenBytes { sent_after_higher: true, ..seen(false, None, None) })],
+            &["needed no_copy_seen"],
+        ),
         ("older than a segment above", &[(9, 1, 1001, Some(1000), hole)], &["unknowable looks_first"]),
         (
             "its bytes arrived before",
@@ -88,7 +115,8 @@ fn arrivals() {
 #[test]
 fn too_many_copies_are_ambiguous() {
     let mut arrivals = ArrivalVerdicts::default();
-    let again = SeenBytes { all: true, first: Some(copy(0)), higher: None };
+    let again =
+        SeenBytes { all: true, first: Some(copy(0)), higher: None, sent_after_higher: false, order_to_first: None };
     let far = (1000, span(500_001, 501_001));
     let copies = (0..1000).map(|index| (index, span(1, 1001)));
     for (index, span) in copies.chain([far]) {

@@ -121,3 +121,19 @@ fn copies_sent_together() {
         &["unknowable ambiguous"],
     )]);
 }
+
+/// The capture ends before a DSACK is due.
+#[test]
+fn at_the_end_a_hole_filled_just_in_time_was_filled_by_the_retransmission() {
+    for (acked, expected) in [(1122, "needed no_duplicate"), (1150, "unknowable ambiguous")] {
+        let steps = [
+            Sent(1000, 1, 1001),
+            Sent(1001, 1001, 2001),
+            Acked(1061, 1, 900, &[(1001, 2001)]),
+            Retransmitted(1062, 1, 1001),
+            Acked(acked, 2001, 900, &[]),
+            Ended(acked + 1),
+        ];
+        assert_eq!(play(SACK, &steps), [expected], "{acked}");
+    }
+}

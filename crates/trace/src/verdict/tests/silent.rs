@@ -64,6 +64,32 @@ fn an_ack_that_repeats_the_last_one_may_answer_a_duplicate() {
 }
 
 #[test]
+fn a_repeated_ack_may_answer_another_duplicate() {
+    let answered = |repeated| {
+        [
+            Sent(9000, 4001, 5001),
+            Sent(9001, 5001, 6001),
+            Sent(9001, 6001, 7001),
+            Sent(9002, 7001, 8001),
+            Acked(9061, 4001, 8000, &[(5001, 6001)]),
+            Acked(9062, 4001, 8000, &[(7001, 8001), (5001, 6001)]),
+            Retransmitted(9063, 4001, 5001),
+            // Its original is late.
+            Retransmitted(9075, 6001, 7001),
+            Acked(9078, 4001, 8000, &[(5001, 8001)]),
+            Acked(9123, 8001, 9063, &[]),
+            Acked(repeated, 8001, 9063, &[]),
+        ]
+    };
+    let silent = |repeated| {
+        let steps = proof_of_silence().into_iter().chain(answered(repeated));
+        play(BOTH, &steps.collect::<Vec<_>>()).split_off(3)
+    };
+    assert_eq!(silent(9135), ["needed timestamp_echo", "spurious ack_too_early"]);
+    assert_eq!(silent(9124)[0], "unknowable no_reports", "too early for the other one");
+}
+
+#[test]
 fn an_ack_with_a_new_echo_is_no_refusal() {
     let steps = [
         Sent(1000, 1, 1001),
@@ -212,4 +238,37 @@ fn a_receiver_that_never_sends_a_dsack_is_not_expected_to() {
         other => other,
     });
     assert_eq!(play(BOTH, &fresh), ["needed no_duplicate"]);
+}
+
+#[test]
+fn an_answer_to_a_later_copy_shows_that_an_original_is_missing() {
+    // The first hole is filled by a timeout, just when that is answered. The two segments above were sent along with its
+    // original.
+    let steps = [
+        Sent(1000, 1, 1001),
+        Sent(1000, 1001, 2001),
+        Sent(1000, 2001, 3001),
+        Retransmitted(1300, 1, 1001),
+        Acked(1360, 1001, 1300, &[]),
+        Retransmitted(1361, 1001, 2001),
+        Retransmitted(1361, 2001, 3001),
+        Acked(1421, 3001, 1361, &[]),
+        Ended(1450),
+    ];
+    for options in [BOTH, SACK] {
+        let found = play(options, &steps);
+        assert!(found[1..].iter().all(|found| found.starts_with("needed")), "{options:?} {found:?}");
+    }
+}
+
+#[test]
+fn an_echo_older_than_all_copies_identifies_none() {
+    let steps = [
+        Sent(1000, 1, 1001),
+        Retransmitted(1300, 1, 1001),
+        Retransmitted(1900, 1, 1001),
+        Retransmitted(3100, 1, 1001),
+        Acked(3160, 1001, 500, &[]),
+    ];
+    assert_eq!(play(BOTH, &steps)[0], "unknowable ambiguous");
 }

@@ -6,7 +6,7 @@ use crate::{
         identify::Candidates,
         replay::*,
         rtt_samples::{Estimators, RttSample},
-        tape::Tape,
+        tape::{Retransmitted, Tape},
     },
     finding::Vantage,
 };
@@ -78,7 +78,7 @@ fn tape(steps: &[(u64, Op)]) -> (Tape, u32) {
             }
             Op::Again(number) if outstanding > 0 => {
                 let number = number.min(outstanding - 1);
-                tape.on_sent(at, Span::at(una + number * MSS, MSS), Some(rows));
+                tape.on_sent(at, Span::at(una + number * MSS, MSS), Some(Retransmitted { row: rows, sack_bytes: 0 }));
                 rows += 1;
                 continue;
             }
@@ -114,6 +114,7 @@ fn replay(tape: &Tape, candidate: usize, last: bool) -> Report {
         sack: true,
         may_sack: true,
         timestamps: false,
+        reports_usable: true,
         options_cut: false,
         mss: MSS as u32,
         min_rtt: None,
