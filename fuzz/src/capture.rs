@@ -316,6 +316,7 @@ impl Capture {
             segment,
             ip_id: self.identified.then_some(frame as u16),
             hop_limit: 64,
+            ecn: Default::default(),
             options_complete: true,
             overlong: false,
             outgoing: self.outgoing.map(|server| server == matches!(side, Side::Server)),

@@ -132,6 +132,7 @@ impl Wire {
             },
             ip_id: Some(self.frame as u16 | 1),
             hop_limit: 64,
+            ecn: Default::default(),
             options_complete: true,
             overlong: false,
             outgoing: None,

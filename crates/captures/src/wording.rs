@@ -66,6 +66,26 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
+/// A rate with three significant digits: `5.12 Mbit/s`.
+pub fn bit_rate(bits_per_second: u64) -> String {
+    let mut value = bits_per_second as f64;
+    let mut units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    for next in units {
+        if value < 999.5 {
+            break;
+        }
+        value /= 1e3;
+        unit = next;
+    }
+    match value {
+        _ if unit == "bit/s" => format!("{value:.0} {unit}"),
+        _ if value < 9.995 => format!("{value:.2} {unit}"),
+        _ if value < 99.95 => format!("{value:.1} {unit}"),
+        _ => format!("{value:.0} {unit}"),
+    }
+}
+
 /// A share as a percentage with two significant digits: `27 %`, `2.8 %`, `0.04 %`.
 pub fn percent(part: f64, whole: f64) -> String {
     let share = match whole > 0.0 {

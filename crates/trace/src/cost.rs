@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | [`division`] | divides the life of a direction among the states of its sender |
 //! | [`lost`] | measures the time that a direction lost, and names the causes |
+//! | [`policer`] | finds the policer that dropped packets |
 
 pub(crate) mod division;
 pub(crate) mod lost;
+pub(crate) mod policer;

@@ -1,10 +1,12 @@
 //! Findings of an analysis: every retransmission with its trigger and verdict, and every connection.
 
 mod cost;
+mod ecn;
 mod renumber;
 mod revision;
 
-pub use cost::{Cause, EpisodeCost, LostTime, SenderState, TimeByState, WhyUnknown};
+pub use cost::{Cause, EpisodeCost, LostTime, Policer, SenderState, TimeByState, WhyUnknown};
+pub use ecn::{EcnCounts, EcnMode};
 pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
 
@@ -427,6 +429,8 @@ pub struct Connection {
     /// Whether SACK is in use: both SYNs permit it, or an ACK carries SACK blocks. `None` if the capture
     /// shows neither that nor a SYN that does not permit it.
     pub sack: Option<bool>,
+    /// The explicit congestion notification that both ends agreed on, as far as the capture shows it.
+    pub ecn: Option<EcnMode>,
     /// The capture point that the findings apply to. A merged file has a connection for each.
     pub capture_point: CapturePoint,
     /// The tunnels of the packets from `src`, and from `dst`, if connections between the same ends in other tunnels
@@ -499,6 +503,15 @@ pub struct Direction {
     /// Packets that do not belong to the connection: sequence numbers far from its own, resets
     /// beyond the window.
     pub foreign: u64,
+    /// How often its receiver discarded data that it had reported by SACK (RFC 2018 §8).
+    pub reneged: u32,
+    /// Most SACK blocks of its receiver report what was never sent: a middlebox changed the sequence numbers, and not the
+    /// blocks. No verdict or trigger rests on them.
+    pub unusable_sack: bool,
+    /// Its receiver's window scale is unknown: the capture does not hold the handshake.
+    pub unknown_window_scale: bool,
+    /// Marks that stand for congestion.
+    pub ecn: EcnCounts,
     /// The shortest round-trip time between the capture point and its sender, which includes the time
     /// the sender took to answer; `None` if it answered nothing.
     pub to_sender: Option<Duration>,
@@ -516,6 +529,8 @@ pub struct Direction {
     pub time: TimeByState,
     /// The time it lost, by cause.
     pub lost: LostTime,
+    /// The policer that its losses show.
+    pub policer: Option<Policer>,
     /// Explaining all of it would have cost too much time: some triggers are unknown, and some
     /// verdicts stay open.
     pub too_costly: bool,

@@ -50,7 +50,7 @@ mod unpack;
 mod window;
 
 use recoup_units::{Instant, visible};
-use recoup_wire::{Endpoints, Segment};
+use recoup_wire::{Ecn, Endpoints, Flags, Segment};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
@@ -96,6 +96,8 @@ pub struct CapturedPacket {
     pub ip_id: Option<u16>,
     /// The time to live, or the hop limit of IPv6.
     pub hop_limit: u8,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
     /// Whether all TCP options were read: false if the capture cut them or one is malformed.
     pub options_complete: bool,
     /// Whether the IP header claims more bytes than the frame had: the header is wrong, or the
@@ -114,6 +116,16 @@ pub struct CapturedPacket {
     /// `Some`: it is no segment, but an ICMP message about one, with its endpoints and sequence number. The
     /// path of that segment takes packets of this many bytes at most.
     pub path_mtu: Option<u16>,
+}
+
+impl CapturedPacket {
+    /// The capture cut its options before the first SACK block, or they are malformed. SACK blocks come last, so they are
+    /// lost first. With the first block, the ACK's news is known.
+    #[inline]
+    pub(crate) fn may_lack_blocks(&self) -> bool {
+        let segment = &self.segment;
+        !self.options_complete && segment.options.sack.is_empty() && !segment.flags.contains(Flags::SYN)
+    }
 }
 
 /// Gives the packets of a capture, one after another, and counts its frames.

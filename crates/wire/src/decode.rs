@@ -116,7 +116,7 @@ fn read(packet: &[u8], judge: impl Fn(IpAddr, IpAddr, &[u8], u16) -> Checksum) -
         flags: header.flags,
         options: Options::NONE,
     };
-    let sound = segment.options.read_all(header.options);
+    let sound = segment.options.read_all(header.options, header.options_cut).sound;
     let tcp_checksum =
         if tcp.len() < extent.on_wire { Checksum::Unverifiable } else { judge(src, dst, tcp, header.checksum) };
     let payload_start = (extent.captured.start + header.len).min(extent.captured.end);
@@ -172,6 +172,8 @@ pub(crate) struct TcpHeader<'a> {
     pub(crate) payload_len: u32,
     pub(crate) window: u16,
     pub(crate) flags: Flags,
+    /// The byte with the data offset and the reserved bits.
+    pub(crate) reserved: u8,
     checksum: u16,
     /// The header's length on the wire, in bytes. Other layouts of options than ours may make it differ
     /// from [`Segment::header_len`].
@@ -206,6 +208,7 @@ impl<'a> TcpHeader<'a> {
             payload_len: u32::try_from(on_wire - len).unwrap_or(u32::MAX),
             window: u16_at(14),
             flags: Flags::from_bits(fixed[13]),
+            reserved: fixed[12],
             checksum: u16_at(16),
             len,
             options,

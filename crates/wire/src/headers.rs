@@ -11,7 +11,8 @@ use etherparse::{IpNumber, LaxIpSlice};
 
 use crate::checksum::TCP;
 use crate::decode::{Extent, TcpHeader};
-use crate::{DecodeError, Endpoints, Flags, IpVersion, Options, Segment, SeqNumber, Timestamps};
+use crate::options::OptionsRead;
+use crate::{DecodeError, Ecn, Endpoints, Flags, IpVersion, Options, Segment, SeqNumber, Timestamps};
 
 const ICMP: u8 = 1;
 const UDP: u8 = 17;
@@ -39,7 +40,7 @@ pub struct Headers {
     pub flags: Flags,
     /// The time to live, or IPv6's hop limit. Each router on the way lowers it.
     pub hop_limit: u8,
-    facts: u8,
+    facts: u16,
 }
 
 const _: () = assert!(size_of::<Headers>() == 40);
@@ -67,12 +68,15 @@ impl Default for RareHeaders {
 
 /// The bits of [`Headers::facts`].
 mod fact {
-    pub(super) const IPV6: u8 = 1;
-    pub(super) const IP_ID: u8 = 1 << 1;
-    pub(super) const TIMESTAMPS: u8 = 1 << 2;
-    pub(super) const OTHER_OPTIONS: u8 = 1 << 3;
-    pub(super) const OPTIONS_INCOMPLETE: u8 = 1 << 4;
-    pub(super) const OVERLONG: u8 = 1 << 5;
+    pub(super) const IPV6: u16 = 1;
+    pub(super) const IP_ID: u16 = 1 << 1;
+    pub(super) const TIMESTAMPS: u16 = 1 << 2;
+    pub(super) const OTHER_OPTIONS: u16 = 1 << 3;
+    pub(super) const OPTIONS_INCOMPLETE: u16 = 1 << 4;
+    pub(super) const OVERLONG: u16 = 1 << 5;
+    /// The bits of [`Ecn`](crate::Ecn) begin here.
+    pub(super) const ECN_SHIFT: u32 = 6;
+    pub(super) const ECN: u16 = (crate::Ecn::BITS as u16) << ECN_SHIFT;
 }
 
 impl Headers {
@@ -123,7 +127,7 @@ impl Headers {
     }
 
     #[inline]
-    const fn has(&self, fact: u8) -> bool {
+    const fn has(&self, fact: u16) -> bool {
         self.facts & fact != 0
     }
 
@@ -161,6 +165,18 @@ impl Headers {
         self.set(fact::IP_ID, id.is_some());
     }
 
+    /// Explicit congestion notification.
+    #[inline]
+    pub const fn ecn(&self) -> Ecn {
+        Ecn::from_bits((self.facts >> fact::ECN_SHIFT) as u8)
+    }
+
+    /// Sets [`ecn`](Self::ecn).
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.facts = self.facts & !fact::ECN | u16::from(ecn.bits()) << fact::ECN_SHIFT;
+    }
+
     /// Whether all options were read, as in [`Decoded`](crate::Decoded::options_complete).
     #[inline]
     pub const fn options_complete(&self) -> bool {
@@ -187,7 +203,7 @@ impl Headers {
     }
 
     #[inline]
-    fn set(&mut self, fact: u8, holds: bool) {
+    fn set(&mut self, fact: u16, holds: bool) {
         self.facts = self.facts & !fact | if holds { fact } else { 0 };
     }
 
@@ -296,7 +312,8 @@ struct IpFields {
     addresses: [u32; 2],
     ip_id: u16,
     hop_limit: u8,
-    facts: u8,
+    ecn: Ecn,
+    facts: u16,
 }
 
 /// Decodes an IPv4 packet whose header has no options; `None`, and nothing is written, unless TCP follows
@@ -317,6 +334,7 @@ fn v4(packet: &[u8], on_wire: usize, into: &mut Destination<'_>) -> Option<()> {
         addresses: [address(12), address(16)],
         ip_id: u16::from_be_bytes([header[4], header[5]]),
         hop_limit: header[8],
+        ecn: Ecn::from_ip(header[1]),
         facts: fact::IP_ID,
     };
     let tcp = packet.get(LEN..end.min(packet.len()))?;
@@ -342,7 +360,9 @@ fn v6(packet: &[u8], on_wire: usize, into: &mut Destination<'_>) -> Option<()> {
         octets.copy_from_slice(&header[at..at + 16]);
         Ipv6Addr::from(octets)
     };
-    let ip = IpFields { addresses: [0; 2], ip_id: 0, hop_limit: header[7], facts: fact::IPV6 };
+    // The traffic class stands across the first two bytes (RFC 8200 §3).
+    let ecn = Ecn::from_ip(header[1] >> 4);
+    let ip = IpFields { addresses: [0; 2], ip_id: 0, hop_limit: header[7], ecn, facts: fact::IPV6 };
     let tcp = packet.get(LEN..end.min(packet.len()))?;
     let tcp = TcpHeader::read(tcp, end - LEN).ok()?;
     into.rare.addresses = [address(8), address(24)];
@@ -400,12 +420,14 @@ fn by_etherparse(packet: &[u8], on_wire: usize, mut into: Destination<'_>) -> Re
             addresses: [v4.header().source(), v4.header().destination()].map(u32::from_be_bytes),
             ip_id: v4.header().identification(),
             hop_limit: v4.header().ttl(),
+            ecn: Ecn::from_ip(v4.header().ecn().value()),
             facts: fact::IP_ID,
         },
         LaxIpSlice::Ipv6(v6) => {
             let header = v6.header();
             into.rare.addresses = [header.source_addr(), header.destination_addr()];
-            IpFields { addresses: [0; 2], ip_id: 0, hop_limit: header.hop_limit(), facts: fact::IPV6 }
+            let ecn = Ecn::from_ip(header.traffic_class());
+            IpFields { addresses: [0; 2], ip_id: 0, hop_limit: header.hop_limit(), ecn, facts: fact::IPV6 }
         }
     };
     into.write(ip, &tcp, end > on_wire);
@@ -427,13 +449,14 @@ impl Destination<'_> {
         headers.flags = tcp.flags;
         headers.hop_limit = ip.hop_limit;
         headers.facts =
-            ip.facts | (fact::OVERLONG * u8::from(overlong)) | (fact::OPTIONS_INCOMPLETE * u8::from(tcp.options_cut));
+            ip.facts | (fact::OVERLONG * u16::from(overlong)) | (fact::OPTIONS_INCOMPLETE * u16::from(tcp.options_cut));
+        headers.facts |= u16::from(ip.ecn.with_tcp(tcp.reserved).bits()) << fact::ECN_SHIFT;
         match Options::leading_timestamps(tcp.options) {
             Some((timestamps, [])) => headers.set_timestamps(timestamps),
             _ => {
                 headers.timestamps = Timestamps::default();
                 if !tcp.options.is_empty() {
-                    headers.read_options(tcp.options, self.rare);
+                    headers.read_options(tcp, self.rare);
                 }
             }
         }
@@ -443,8 +466,8 @@ impl Destination<'_> {
 impl Headers {
     /// Reads options in any layout.
     #[inline(never)]
-    fn read_options(&mut self, bytes: &[u8], rare: &mut RareHeaders) {
-        let sound = rare.options.read_all(bytes);
+    fn read_options(&mut self, tcp: &TcpHeader<'_>, rare: &mut RareHeaders) {
+        let OptionsRead { sound, accurate_ecn } = rare.options.read_all(tcp.options, tcp.options_cut);
         let options = &rare.options;
         if let Some(timestamps) = options.timestamps {
             self.set_timestamps(timestamps);
@@ -454,6 +477,9 @@ impl Headers {
         }
         if !sound {
             self.facts |= fact::OPTIONS_INCOMPLETE;
+        }
+        if accurate_ecn {
+            self.set_ecn(self.ecn().with_accurate_option());
         }
     }
 }

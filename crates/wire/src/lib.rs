@@ -31,12 +31,13 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `segment`, `options`, `seq`, `flags` | a TCP segment as a value; sequence numbers are unwrapped here |
+//! | `segment`, `options`, `seq`, `flags`, `ecn` | a TCP segment as a value; sequence numbers are unwrapped here |
 //! | `encode`, `decode`, `headers`, `pcap` | to and from bytes with true checksums, or headers alone, fast; capture files |
 //! | `payload` | where the payload of an IP packet is, for what carries TCP inside |
 
 mod checksum;
 mod decode;
+mod ecn;
 mod encode;
 mod endpoints;
 mod flags;
@@ -49,6 +50,7 @@ mod seq;
 
 pub use checksum::{Checksum, complete_checksum};
 pub use decode::{DecodeError, Decoded, decode, decode_unverified};
+pub use ecn::Ecn;
 pub use encode::{CommonHeaders, EncodeError, Payload, TCP_CHECKSUM_OFFSET, encode, encode_headers};
 pub use endpoints::Endpoints;
 pub use flags::Flags;

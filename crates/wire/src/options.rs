@@ -9,6 +9,8 @@ use std::hash::{Hash, Hasher};
 
 mod layout;
 
+pub(crate) use layout::OptionsRead;
+
 use crate::SeqNumber;
 
 /// The most bytes of options a TCP header holds (RFC 9293 §3.1: 15 words less the fixed 5).

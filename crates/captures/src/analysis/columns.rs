@@ -95,6 +95,7 @@ pub fn connections() -> Columns<Connection> {
         .column("duration_ms", "ms", "from its first packet to its last", |c| ms(c.duration()))
         .column("packets", "packets", "packets captured in both directions", |c| c.packets)
         .column("handshake_rtt_ms", "ms", "from the SYN to the ACK that completes the handshake; empty if the SYN was retransmitted", |c| c.handshake_rtt.map(ms))
+        .column("ecn", "", "explicit congestion notification that both ends agreed on: classic or accurate; empty if none, or if the capture does not hold the handshake", |c| c.ecn.map(|mode| mode.name()))
         .column("capture_point", "", "where it was captured: 0 is nearest to src; the other end's point comes last", |c| c.capture_point.number)
         .column("capture_points", "", "capture points of packets between these ends; 1 unless the file is merged", |c| c.capture_point.count)
         .column("capture_points_apart_ms", "ms", "delay of the path from the first capture point to the last; empty if there is one, or if the file does not show it", |c| c.capture_point.apart.map(ms));
@@ -114,6 +115,17 @@ fn direction() -> Columns<Direction> {
         .column("to_sender_ms", "ms", "shortest round-trip time between the capture point and the sender", |d| {
             d.to_sender.map(ms)
         })
+        .column("ecn_capable", "packets", "packets that routers may mark instead of dropping them", |d| d.ecn.capable)
+        .column("ecn_marked", "packets", "packets that carry a mark (CE)", |d| d.ecn.marked)
+        .column("ecn_reported", "", "marks that the receiver reported; with classic ECN how often it began to", |d| {
+            d.ecn.reported
+        })
+        .column(
+            "ecn_reductions",
+            "",
+            "how often the sender confirmed that it reduced its window for a mark; 0 with accurate ECN",
+            |d| d.ecn.reductions,
+        )
         .column("rtt_samples", "", "round-trip time samples", |d| d.rtt.map_or(0, |rtt| rtt.samples));
     let sent = quantiles(sent)
         .column(

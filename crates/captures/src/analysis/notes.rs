@@ -7,7 +7,7 @@ use recoup_trace::finding::Vantage;
 use recoup_trace::read::{LeftOut, Oddity};
 
 /// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
-const CUT: &str = "the snaplen cuts TCP options of ACKs: from there on, triggers are unknown and fewer verdicts are possible; capture at least 128 bytes of each packet (tcpdump -s 128)";
+const CUT: &str = "the snaplen cuts TCP options: where SACK blocks are missing, triggers are unknown and fewer verdicts are possible; capture at least 128 bytes of each packet (tcpdump -s 128)";
 
 impl<V: View> Analyzed<V> {
     /// One line for each limit: frames that could not be read, packets the capture lacks, and a capture
@@ -73,6 +73,7 @@ impl<V: View> Analyzed<V> {
                 self.findings.connections()
             ));
         }
+        notes.extend(receiver_notes(vantages));
         notes.extend(merged_note(vantages));
         notes.extend(capture_point_note(vantages));
         notes
@@ -100,6 +101,34 @@ impl<V: View> Analyzed<V> {
         };
         filter.into_iter().chain(window)
     }
+}
+
+/// What receivers reported, and what they did not.
+fn receiver_notes(vantages: &Vantages) -> Vec<String> {
+    let connections = |count: u64| match count {
+        1 => "1 connection".to_owned(),
+        count => format!("{count} connections"),
+    };
+    let mut notes = Vec::new();
+    if vantages.reneging > 0 {
+        notes.push(format!(
+            "in {} the receiver discarded data that it had reported by SACK (reneging, RFC 2018 section 8): it was needed again",
+            connections(vantages.reneging)
+        ));
+    }
+    if vantages.unusable_sack > 0 {
+        notes.push(format!(
+            "the SACK blocks of {} report what was never sent, as where a middlebox changes the sequence numbers alone: the sender could not use them, and no verdict rests on them",
+            connections(vantages.unusable_sack)
+        ));
+    }
+    if vantages.unknown_window_scale > 0 {
+        notes.push(format!(
+            "the window scale of {} is unknown, because the capture does not hold the handshake: only a window of 0 shows that the receiver held the sender up",
+            connections(vantages.unknown_window_scale)
+        ));
+    }
+    notes
 }
 
 /// How many capture points a merged file has. `None` if it is not merged.

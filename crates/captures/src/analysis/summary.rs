@@ -95,6 +95,12 @@ pub struct Vantages {
     pub evicted: u64,
     /// The most capture points of a connection; more than 1 if the file is merged.
     pub capture_points: u32,
+    /// Connections whose receiver discarded data that it had reported.
+    pub reneging: u64,
+    /// Connections whose SACK blocks report what was never sent.
+    pub unusable_sack: u64,
+    /// Connections with data towards a receiver whose window scale is unknown.
+    pub unknown_window_scale: u64,
     /// Connections captured at several points, each counted once.
     pub merged: u64,
     /// The shortest and the longest delay between the first and the last capture point.
@@ -147,6 +153,10 @@ impl Vantages {
         self.one_way += u64::from(one_way);
         self.foreign += there.foreign + back.foreign;
         self.too_costly += u64::from(there.too_costly) + u64::from(back.too_costly);
+        let any = |is: fn(&Direction) -> bool| u64::from(connection.directions.iter().any(is));
+        self.reneging += any(|direction| direction.reneged > 0);
+        self.unusable_sack += any(|direction| direction.unusable_sack);
+        self.unknown_window_scale += any(|direction| direction.unknown_window_scale && direction.bytes > 0);
         self.evicted += u64::from(connection.closing == Closing::Evicted);
     }
 
@@ -154,6 +164,7 @@ impl Vantages {
     pub fn merge(&mut self, other: &Self) {
         self.capture_points = self.capture_points.max(other.capture_points);
         merge_fields!(self, other: directions, bytes, one_way, foreign, revised, too_costly, evicted, merged, apart);
+        merge_fields!(self, other: reneging, unusable_sack, unknown_window_scale);
     }
 }
 

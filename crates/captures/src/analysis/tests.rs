@@ -117,6 +117,7 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
         packets: 150,
         handshake_rtt: Some(ms(25)),
         sack: Some(true),
+        ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
         directions: [there, Direction::default()],

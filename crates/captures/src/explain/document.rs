@@ -56,6 +56,17 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
         "segments": facts.segments,
         "captured_at": object(at),
         "losses_by_side": { "client": facts.losses_by_side[0], "server": facts.losses_by_side[1] },
+        "policed": {
+            "senders": facts.policed.senders,
+            "bits_per_second": facts.policed.rates,
+            "burst_bytes": facts.policed.bursts,
+        },
+        "ecn": {
+            "connections": facts.marks.connections,
+            "marked": facts.marks.counts.marked,
+            "reported": facts.marks.counts.reported,
+            "reductions": facts.marks.counts.reductions,
+        },
         "connection_time_ms": ms(facts.connection_time),
         "time_ms": time(&facts.time),
         "unknown_ms": object(WhyUnknown::ALL.map(|why| (why.name(), json!(ms(facts.time.unknown(why)))))),

@@ -13,8 +13,8 @@ use recoup_recovery::Trigger;
 use recoup_support::stats::Durations;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    Cause, Connection, Direction, HeldConnections, LostTime, Retransmission, Revision, SenderState, Tally, TimeByState,
-    Vantage, Verdict, WhyUnknown,
+    Cause, Connection, Direction, EcnCounts, HeldConnections, LostTime, Retransmission, Revision, SenderState, Tally,
+    TimeByState, Vantage, Verdict, WhyUnknown,
 };
 use recoup_trace::timeline::Timeline;
 use recoup_units::Instant;
@@ -42,6 +42,10 @@ pub struct Facts {
     /// Needed retransmissions of packets that were lost between the capture point and the client, and between it and the
     /// server. Packets captured at their sender do not show where they were lost.
     pub losses_by_side: [u64; 2],
+    /// Marks that stand for congestion.
+    pub marks: Marks,
+    /// Senders that a policer held to its rate.
+    pub policed: Policed,
     /// The capture points of the data, and what the capture lacks.
     pub vantages: Vantages,
     /// The sum of the connections' durations.
@@ -83,6 +87,26 @@ pub struct Facts {
     held: HeldConnections,
 }
 
+/// Senders that a policer held to its rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policed {
+    /// How many.
+    pub senders: u64,
+    /// The least and the greatest rate, in bits of payload per second.
+    pub rates: Option<(u64, u64)>,
+    /// The least and the greatest burst that passed before the first loss, in bytes.
+    pub bursts: Option<(u64, u64)>,
+}
+
+/// Congestion that routers signalled by marks (ECN).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Connections with a mark, or a report of one.
+    pub connections: u64,
+    /// The marks on their packets.
+    pub counts: EcnCounts,
+}
+
 /// Facts about the occurrences of a cause.
 #[derive(Clone, Debug, Default)]
 pub struct CauseFacts {
@@ -119,6 +143,25 @@ recoup_units::named! {
         Between = "between",
         /// The capture does not show it.
         Unknown = "unknown",
+    }
+}
+
+impl Marks {
+    fn add(&mut self, directions: &[Direction; 2]) {
+        let [up, down] = directions.each_ref().map(|direction| direction.ecn);
+        let marked = [up, down].iter().any(|of| of.marked + of.reported > 0);
+        self.connections += u64::from(marked);
+        if marked {
+            self.counts.merge(&up);
+            self.counts.merge(&down);
+        }
+    }
+}
+
+impl Merge for Marks {
+    fn merge(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.counts.merge(&other.counts);
     }
 }
 
@@ -201,6 +244,7 @@ impl Facts {
         let [up, down] = connection.directions.each_ref().map(|direction| direction.losses);
         self.losses_by_side[0] += up.before + down.behind;
         self.losses_by_side[1] += up.behind + down.before;
+        self.marks.add(&connection.directions);
         rows.iter().for_each(|row| self.retransmission(row));
         let lost = lost_by(&connection);
         self.lost.merge(&lost);
@@ -233,6 +277,13 @@ impl Facts {
     fn direction(&mut self, direction: &Direction) {
         self.segments += direction.segments;
         self.bytes += direction.bytes;
+        if let Some(policer) = direction.policer {
+            self.policed.merge(&Policed {
+                senders: 1,
+                rates: Some((policer.bits_per_second, policer.bits_per_second)),
+                bursts: Some((policer.burst, policer.burst)),
+            });
+        }
         self.retransmissions.merge(&direction.retransmissions);
         if let Some(rtt) = direction.rtt
             && direction.vantage != Vantage::Receiver
@@ -291,7 +342,7 @@ view!(Facts: connections, vantages);
 impl Collector for Facts {
     fn merge(&mut self, other: Self) {
         merge_fields!(self, other: connections, span, segments, bytes, captured_at, vantages, connection_time, time);
-        merge_fields!(self, other: distances, losses_by_side);
+        merge_fields!(self, other: distances, losses_by_side, marks, policed);
         merge_fields!(self, other: connections_in_state, lost, losers, unanswered_fins, stalls, causes, recovering, retransmissions);
         merge_fields!(self, other: fast_recoveries, rtt, long_rtt);
         self.timeline.merge(other.timeline);
@@ -312,3 +363,4 @@ impl Collector for Facts {
 
 merge_fields!(CauseFacts: connections, each, detection, rtt, segments);
 merge_fields!(EpisodeTime: episodes, time);
+merge_fields!(Policed: senders, rates, bursts);

@@ -45,6 +45,7 @@ fn connection(id: u64) -> Connection {
         packets: 90,
         handshake_rtt: Some(ms(60)),
         sack: Some(true),
+        ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
         directions: [client, server],

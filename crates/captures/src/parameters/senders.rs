@@ -231,6 +231,7 @@ mod tests {
             packets: 10,
             handshake_rtt: None,
             sack: Some(true),
+            ecn: None,
             capture_point: CapturePoint::default(),
             tunnels: Default::default(),
             directions,

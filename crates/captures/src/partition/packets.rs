@@ -14,7 +14,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use recoup_trace::read::{CapturedPacket, Packet, Tunnel};
 use recoup_units::Instant;
-use recoup_wire::{Flags, SackBlocks, SeqNumber, Timestamps};
+use recoup_wire::{Ecn, Flags, SackBlocks, SeqNumber, Timestamps};
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -44,7 +44,7 @@ enum Field {
 use Field::{Address, Blocks, Flag, Number, OptionalFlag, OptionalNumber, Time, Wide};
 
 /// Names and fields.
-const COLUMNS: [(&str, Field); 26] = [
+const COLUMNS: [(&str, Field); 27] = [
     ("frame", Wide(|p| p.frame, |p, n| p.frame = n)),
     ("time", Time(|p| p.at.as_nanos(), |p, n| p.at = Instant::from_nanos(n))),
     ("src", Address(|p| p.endpoints.src.ip(), |p, ip| p.endpoints.src.set_ip(ip))),
@@ -82,6 +82,7 @@ const COLUMNS: [(&str, Field); 26] = [
     ("sack_permitted", Flag(|p| p.segment.options.sack_permitted, |p, is| p.segment.options.sack_permitted = is)),
     ("ip_id", OptionalNumber(|p| Some(p.ip_id?.into()), |p, n| p.ip_id = Some(n as u16))),
     ("hop_limit", Number(|p| p.hop_limit.into(), |p, n| p.hop_limit = n as u8)),
+    ("ecn", Number(|p| p.ecn.bits().into(), |p, n| p.ecn = Ecn::from_bits(n as u8))),
     ("options_complete", Flag(|p| p.options_complete, |p, is| p.options_complete = is)),
     ("overlong", Flag(|p| p.overlong, |p, is| p.overlong = is)),
     ("outgoing", OptionalFlag(|p| p.outgoing, |p, is| p.outgoing = Some(is))),

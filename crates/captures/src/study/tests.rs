@@ -80,6 +80,7 @@ fn connection(id: u64, directions: [Direction; 2]) -> Connection {
         packets: 100,
         handshake_rtt: None,
         sack: Some(true),
+        ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
         directions,

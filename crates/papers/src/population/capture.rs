@@ -67,6 +67,7 @@ fn captured(now: Instant, direction: Direction, host: Host, packet: &Packet) -> 
         // Truncation is intended: identifications repeat after 2^16 packets (RFC 6864 §4.1).
         ip_id: Some(packet.ordinal as u16),
         hop_limit: 64,
+        ecn: Default::default(),
         options_complete: true,
         overlong: false,
         outgoing: Some(host.sends() == direction),

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod clock;
+mod cut;
 mod damaged;
 mod hosts;
 mod identified;
@@ -98,6 +99,7 @@ impl Conversation {
             segment,
             ip_id: Some(self.ip_id[side]),
             hop_limit: 64,
+            ecn: Default::default(),
             options_complete: true,
             overlong: false,
             outgoing: None,

@@ -9,6 +9,7 @@ use crate::{
     hosts::{DuplicateReports, KnownHosts},
     timeline::Timeline,
 };
+use recoup_units::Instant;
 use std::{
     cell::RefCell,
     net::IpAddr,
@@ -53,8 +54,8 @@ pub(crate) struct EpisodeContext<'a> {
     pub timestamps: bool,
     /// The receiver's SACK blocks report what was sent.
     pub reports_usable: bool,
-    /// The capture cut the options of the receiver's ACKs, so its reports are incomplete.
-    pub options_cut: bool,
+    /// When the receiver's last ACK passed from which the capture may have cut SACK blocks; [`Instant::ZERO`] without any.
+    pub blocks_cut_at: Instant,
     /// The largest payload of a segment, in bytes; at least 1.
     pub mss: u32,
     /// The shortest round-trip time between the capture point and the receiver.

@@ -76,6 +76,8 @@ pub(crate) struct Episode {
     tape: Option<Box<Tape>>,
     /// Steps since the last retransmission, SACK block or duplicate ACK.
     quiet_steps: u32,
+    /// The capture may have cut SACK blocks from a recorded ACK, so the sender knew more than a replay.
+    blocks_cut: bool,
     /// Quiet steps after which recording stops.
     most_quiet_steps: u32,
     /// The work that recordings and replays have taken.
@@ -186,13 +188,15 @@ impl Episode {
     }
 
     /// Starts a recording. It knows nothing of earlier steps but the round-trip times.
-    pub fn start_recording(&mut self, tape: Box<Tape>) {
+    /// `blocks_cut`: the capture may have cut SACK blocks from ACKs that its beginning holds.
+    pub fn start_recording(&mut self, tape: Box<Tape>, blocks_cut: bool) {
         let outstanding = tape.beginning.outstanding.len() as u32;
         self.work += u64::from(outstanding);
         self.most_quiet_steps = QUIET_STEPS.max(outstanding / RESTARTED_PER_QUIET_STEP);
         self.tape = Some(tape);
         self.quiet_steps = 0;
         self.explained = self.rows.len();
+        self.blocks_cut = blocks_cut;
     }
 
     /// Whether the tape is full, or nothing was lost for a while and all recoveries are complete.
@@ -203,7 +207,8 @@ impl Episode {
     }
 
     fn is_quiet(&self) -> bool {
-        self.quiet_steps >= self.most_quiet_steps && self.recovering.is_empty() && self.tape.is_some()
+        let most = if self.blocks_cut { 0 } else { self.most_quiet_steps };
+        self.quiet_steps >= most && self.recovering.is_empty() && self.tape.is_some()
     }
 
     /// Explains what is recorded. Stops recording if all is quiet, if nothing was retransmitted, or
@@ -215,6 +220,14 @@ impl Episode {
         self.replay_and_settle(context, now, last);
         let incomplete = take(&mut self.incomplete);
         if last || incomplete {
+            self.stop_recording(context);
+        }
+    }
+
+    /// The capture has cut SACK blocks from the next ACK: what is recorded ends before it, unless a recovery lasts.
+    pub fn end_before_cut(&mut self, context: &EpisodeContext<'_>, now: Instant) {
+        if self.tape.is_some() && self.recovering.is_empty() && !self.blocks_cut {
+            self.replay_and_settle(context, now, true);
             self.stop_recording(context);
         }
     }
@@ -373,6 +386,8 @@ impl Episode {
                 within_recovery: !self.recovering.is_empty(),
                 is_last: span.end >= prior.nxt,
                 original_held_up: prior.original_held_up,
+                refused_with_syn: prior.refused_with_syn,
+                beyond_window: prior.beyond_window,
                 ..Clues::default()
             },
         };
@@ -484,8 +499,9 @@ impl Episode {
     /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it. `sent` finds segments
     /// that it may cover.
     pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, marks: AckMarks, sent: SentSegments<'_>) {
-        let AckMarks { echo, ts, missing } = marks;
+        let AckMarks { echo, ts, missing, blocks_cut } = marks;
         self.heard_at = at;
+        self.blocks_cut |= blocks_cut;
         if let Some(tape) = &mut self.tape {
             let shows_loss = ack.has_blocks() || ack.cumulative == una;
             self.quiet_steps = if shows_loss { 0 } else { self.quiet_steps + 1 };
@@ -585,8 +601,7 @@ impl Episode {
         let Some(mut tape) = self.tape.take() else {
             return;
         };
-        // Where the capture cut options, the sender knew more than the replay does.
-        if self.rows.len() > self.explained && !context.options_cut {
+        if self.rows.len() > self.explained && !self.blocks_cut {
             let playback = Playback::new(&tape, last);
             if self.profile_replays.is_empty() {
                 self.choose_profiles(&playback, context);
@@ -660,7 +675,7 @@ fn sender_facts(replayed: &Replayed, context: &EpisodeContext<'_>) -> HostFacts 
 
 /// Options of the receiver. They are known only after a retransmitted SYN.
 fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
-    let reports_duplicates = context.sack && context.reports_usable && !context.options_cut;
+    let reports_duplicates = context.sack && context.reports_usable && context.blocks_cut_at == Instant::ZERO;
     ReceiverOptions { timestamps: context.timestamps, reports_duplicates }
 }
 

@@ -130,6 +130,8 @@ recoup_units::named! {
         LateOrLostAcks = "late_or_lost_acks",
         /// A segment was too large for the path.
         PathMtu = "path_mtu",
+        /// The SYN carried data (TCP Fast Open), and the SYN-ACK left it out.
+        RefusedFastOpen = "refused_fast_open",
         /// Segments of full size never arrived, and a smaller one did: a path MTU black hole (RFC 2923 §2.1).
         MtuBlackHole = "mtu_black_hole",
         /// The peer or the path no longer answered.
@@ -201,6 +203,15 @@ impl LostTime {
 
 fn saturating_nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A token bucket that drops what exceeds its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policer {
+    /// Its rate, in bits of payload per second.
+    pub bits_per_second: u64,
+    /// Payload that passed at a higher rate before the first loss, in bytes: the bucket holds at least as much.
+    pub burst: u64,
 }
 
 /// Cost of an episode of recovery, or of a handshake whose SYN or SYN-ACK was retransmitted. The episode's first

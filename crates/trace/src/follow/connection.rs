@@ -1,6 +1,7 @@
 //! The state of one connection: its handshake, its two directions and its end.
 
 mod attention;
+mod ecn;
 mod handshake;
 mod succession;
 mod tunnels;
@@ -22,13 +23,16 @@ use crate::{
         episode::{ConnectionEnd, Learned},
         provisional::ProvisionalRow,
     },
-    cost::lost::{
-        causes::name_causes,
-        delays::LateAcks,
-        handshake::name_ignored_ack,
-        overlaps::{Life, count_once},
+    cost::{
+        lost::{
+            causes::name_causes,
+            delays::LateAcks,
+            handshake::name_ignored_ack,
+            overlaps::{Life, count_once},
+        },
+        policer::{Beginning, find_policer},
     },
-    finding::{self, CapturePoint, Closing, Opening, Renumbering},
+    finding::{self, CapturePoint, Closing, Opening, Renumbering, Vantage},
     hosts::HostFacts,
     memory::{HeapSize, OptionalU64, allocated},
     read::CapturedPacket,
@@ -44,6 +48,7 @@ use std::{
 
 pub(crate) use attention::Attention;
 use attention::BeforeWindow;
+use ecn::EcnState;
 use handshake::{Handshake, LastSyn, fingerprint_of_syn};
 pub(crate) use succession::Owner;
 use tunnels::Tunnels;
@@ -79,6 +84,8 @@ pub(crate) struct ConnectionState {
 
     // The next three.
     pub shared: Shared,
+    /// `None` if no packet shows anything of ECN.
+    ecn: Option<Box<EcnState>>,
     /// SYNs that may open the next connection.
     pending_syns: Vec<TimedPacket>,
 
@@ -123,6 +130,7 @@ impl ConnectionState {
             attention: Attention::Followed,
             last_frame: packet.frame,
             shared: Shared::new(packet.endpoints),
+            ecn: None,
             marks: [None; 2],
             point: None,
             in_pair: false,
@@ -162,6 +170,7 @@ impl ConnectionState {
         self.attention = Attention::Followed;
         self.last_frame = packet.frame;
         self.shared = Shared::new(endpoints);
+        self.ecn = None;
         self.marks = [None; 2];
         self.point = None;
         self.in_pair = false;
@@ -223,6 +232,9 @@ impl ConnectionState {
             crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
         self.shared.on_packet(packet, now, side);
+        if self.ecn.is_some() || EcnState::concerns(packet) {
+            self.ecn.get_or_insert_default().on_packet(packet, side);
+        }
         let len = packet.segment.sequence_len();
         let [first, second] = &mut self.directions;
         let (own, peer) = match side {
@@ -300,7 +312,7 @@ impl ConnectionState {
     }
 
     /// Data captured again later than at once, in each direction.
-    pub fn late_copies(&self) -> [u64; 2] {
+    pub fn late_copies(&self) -> [u32; 2] {
         self.directions.each_ref().map(|direction| direction.late_copies)
     }
 
@@ -326,6 +338,7 @@ impl ConnectionState {
             && one != other
         {
             self.shared = Shared::new(ends);
+            self.ecn = None;
             self.handshake = Handshake::default();
             self.has_sent = [false; 2];
             self.knows_close = [false; 2];
@@ -461,6 +474,7 @@ impl ConnectionState {
             + directions.sum::<usize>()
             + self.pending_syns.heap_size()
             + before.unwrap_or(0)
+            + self.ecn.as_ref().map_or(0, |_| allocated(size_of::<EcnState>()))
             + self.tunnels.as_ref().map_or(0, |tunnels| tunnels.memory())
     }
 
@@ -480,6 +494,7 @@ impl ConnectionState {
     pub fn trim(&mut self) {
         self.directions = Default::default();
         self.pending_syns = Vec::new();
+        self.ecn = None;
     }
 
     /// Reads what the next packet will change, to have it in the cache by then. The value has no
@@ -516,6 +531,7 @@ impl ConnectionState {
             packets: self.packets + take(&mut self.pending_syns).len() as u64,
             handshake_rtt: self.handshake.rtt(),
             sack: self.shared.sack_in_use(),
+            ecn: self.ecn.as_ref().and_then(|ecn| ecn.mode()),
             capture_point: CapturePoint::default(),
             tunnels: self.tunnels_if_ends_are_shared(),
             directions: Default::default(),
@@ -547,7 +563,9 @@ impl ConnectionState {
             }
             let facts = direction.close(context, &end, found, |row| rows.push(row));
             name_causes(rows[from..].iter_mut(), &mut found.lost);
+            found.policer = self.policer(side, &rows[from..], found);
             found.absent = !self.has_sent[side];
+            found.ecn = self.ecn.as_ref().map_or_else(Default::default, |ecn| ecn.counts[side]);
             pass_on(facts, &self.shared, side, &mut learned);
         }
         self.settle_lost_time(&mut rows[from..], &mut found, late.each_ref().map(Option::as_deref));
@@ -561,6 +579,21 @@ impl ConnectionState {
 }
 
 impl ConnectionState {
+    /// The policer that the losses of direction `side` show. `rows`: its retransmissions.
+    fn policer(&self, side: usize, rows: &[ProvisionalRow], found: &finding::Direction) -> Option<finding::Policer> {
+        let completed = self.handshake.completed_at();
+        // A receiver does not see when a packet was sent that was lost.
+        if completed == Instant::ZERO || found.vantage == Vantage::Receiver {
+            return None;
+        }
+        let beginning = Beginning {
+            isn: self.directions[side].syn()?,
+            at: self.begun.plus_nanos(completed.nanos_since(self.first)),
+            rtt: found.rtt?.min,
+        };
+        find_policer(rows.iter().map(|row| &row.retransmission), beginning)
+    }
+
     /// Names causes that both directions show together, and counts the time once that both lost.
     fn settle_lost_time(
         &self,

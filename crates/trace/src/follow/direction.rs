@@ -146,7 +146,9 @@ pub(crate) struct DirectionState {
     pub bytes: u64,
     pub mss: Mss,
     pub duplicates: u64,
-    pub probes: u64,
+    probes: u32,
+    /// Duplicates with the same IP identification as a packet captured a while before.
+    pub late_copies: u32,
     pub foreign: u64,
 
     // The fifth begins with what each round-trip time needs.
@@ -155,8 +157,6 @@ pub(crate) struct DirectionState {
     division: Division,
 
     // State that few packets need.
-    /// Duplicates with the same IP identification as a packet captured a while before.
-    pub late_copies: u64,
     pub missing: u64,
     /// In ns.
     peer_closed_at: OptionalU64,
@@ -166,6 +166,8 @@ pub(crate) struct DirectionState {
     late_acks: Option<Box<LateAcks>>,
     /// A cumulative ACK above everything captured, which no other packet has confirmed yet.
     unconfirmed_ack: Offset,
+    /// Data below was in flight when the receiver closed its window: it may have dropped what it had no room for.
+    beyond_window: Offset,
     /// A byte sent into a closed window. It counts as sent once it is acknowledged.
     window_probe: Offset,
     /// The SACK blocks of its ACKs.
@@ -219,6 +221,7 @@ impl Default for DirectionState {
             reset_at: OptionalU64::NONE,
             late_acks: None,
             unconfirmed_ack: NO_OFFSET,
+            beyond_window: Offset::SYN,
             window_probe: NO_OFFSET,
             reports: Reports::default(),
             steps: 0,
@@ -326,7 +329,7 @@ impl DirectionState {
             }
             if segment.seq + 1 == isn.at(self.una) {
                 let is_probe = self.is_bare_probe(segment.seq, isn, segment.payload_len);
-                self.probes += u64::from(is_probe);
+                self.probes = self.probes.saturating_add(is_probe.into());
                 if is_probe {
                     self.divide_at_probe(now, context);
                 }
@@ -416,7 +419,7 @@ impl DirectionState {
     fn on_new(&mut self, packet: &CapturedPacket, now: Instant, span: Span, context: DirectionContext<'_>) {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
-            self.probes += 1;
+            self.probes = self.probes.saturating_add(1);
             self.divide_at_probe(now, context);
             self.window_probe = span.start;
             return;
@@ -455,7 +458,7 @@ impl DirectionState {
         let episode_context = self.episode_context(context);
         let segment = &packet.segment;
         if self.is_probe(segment.payload_len, span, now) {
-            self.probes += 1;
+            self.probes = self.probes.saturating_add(1);
             self.divide_at_probe(now, context);
             return;
         }
@@ -473,7 +476,8 @@ impl DirectionState {
         } else if earlier.is_some_and(|earlier| self.is_same_packet(&earlier, span, sent, packet, context)) {
             self.duplicates += 1;
             let late = earlier.is_some_and(|earlier| now.since(earlier.last_sent_at) > AT_ONCE);
-            self.late_copies += u64::from(late && packet.ip_id.is_some_and(|id| id != 0));
+            let identified = packet.ip_id.is_some_and(|id| id != 0);
+            self.late_copies = self.late_copies.saturating_add((late && identified).into());
             return;
         } else {
             let last = earlier.map_or_else(|| self.latest_ts_of(span), |packet| packet.ts);
@@ -505,6 +509,11 @@ impl DirectionState {
             sent_at: departure.at,
             all_due: self.all_due(now, context),
             original_held_up: self.was_held_up(earlier, sent),
+            beyond_window: span.start < self.beyond_window,
+            refused_with_syn: earlier
+                .is_some_and(|packet| packet.captured && packet.span.start < Offset::DATA && packet.copies == 0)
+                && self.una == Offset::DATA
+                && !segment.flags.contains(Flags::SYN),
             acknowledged: span.end <= self.una,
             acked: self.acked,
             last_copy: captured.map(|packet| Transmission { at: packet.last_sent_at, ts_value: packet.ts }),
@@ -636,12 +645,14 @@ impl DirectionState {
         found.segments = self.segments;
         found.bytes = self.bytes;
         found.duplicates = self.duplicates;
-        found.probes = self.probes;
+        found.probes = self.probes.into();
         found.missing = self.missing;
         found.foreign = self.foreign;
         found.to_sender = context.shared.least_response_time(context.side);
         found.rtt = self.rtts.quantiles();
         found.too_costly = self.too_costly;
+        found.unusable_sack = self.reports.are_unusable();
+        found.unknown_window_scale = self.heard && self.window_scale == UNKNOWN_SCALE;
         let mut learned = Learned::default();
         if let Some(mut episode) = episode {
             let episode_context = self.episode_context(context);

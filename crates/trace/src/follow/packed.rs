@@ -186,6 +186,7 @@ impl PackedPackets {
         headers.write_usual(&mut packet.endpoints, &mut packet.segment);
         packet.ip_id = headers.ip_id();
         packet.hop_limit = headers.hop_limit;
+        packet.ecn = headers.ecn();
         packet.options_complete = headers.options_complete();
         packet.overlong = headers.overlong();
         packet.outgoing = packed.outgoing;

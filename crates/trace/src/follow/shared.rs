@@ -11,6 +11,9 @@ use recoup_wire::{Endpoints, Flags};
 use serde::{Deserialize, Serialize};
 use std::{net::IpAddr, time::Duration};
 
+/// A response time that is longer, in ns, is no distance without a handshake: hosts think as long, and few paths take it.
+const LONGEST_DISTANCE: u64 = 1_000_000_000;
+
 /// State that both directions of a connection share.
 #[derive(Debug, Serialize, Deserialize)]
 #[repr(C)]
@@ -21,6 +24,8 @@ pub(crate) struct Shared {
     pub last_packet_at: [Instant; 2],
     /// Whether each end sent an ACK without data.
     pub has_bare: [bool; 2],
+    /// The capture holds a SYN.
+    has_syn: bool,
     /// Packets identical to one just before.
     pub identical_packets: u64,
     /// SACK was negotiated, or is in use.
@@ -31,9 +36,9 @@ pub(crate) struct Shared {
     pub timestamps: bool,
     /// The capture holds the SYN twice before the SYN-ACK.
     pub syn_duplicated: bool,
-    /// Options of each direction's ACKs were cut or malformed. SACK blocks come last, so they are
-    /// lost first.
-    pub options_cut: [bool; 2],
+    /// When each direction's last ACK passed from which [blocks may be missing](CapturedPacket::may_lack_blocks);
+    /// [`Instant::ZERO`] without any.
+    pub blocks_cut_at: [Instant; 2],
     /// Whether the capturing host sent each direction, where the capture says so.
     pub outgoing: [Option<bool>; 2],
     /// Whether each direction was captured [away](Self::is_away) from its sender.
@@ -54,13 +59,14 @@ impl Shared {
             timestamps: false,
             last_packet_at: [Instant::ZERO; 2],
             has_bare: [false; 2],
+            has_syn: false,
             identical_packets: 0,
             syn_duplicated: false,
             response_times: Default::default(),
             outgoing: [None; 2],
             away: [false; 2],
             contradicted: false,
-            options_cut: [false; 2],
+            blocks_cut_at: [Instant::ZERO; 2],
         }
     }
 
@@ -105,6 +111,13 @@ impl Shared {
         self.response_times[side].least()
     }
 
+    /// The round trip between the capture point and end `side`, in ns; `None` if unknown. Who only sends data answers
+    /// nothing at once: without a handshake, a long response time is the time in which it thought.
+    fn distance(&self, side: usize) -> Option<u64> {
+        let least = self.response_times[side].least_nanos();
+        least.filter(|least| self.has_syn || *least <= LONGEST_DISTANCE)
+    }
+
     /// End `side` responded within `time` ns.
     #[inline]
     pub fn on_response(&mut self, time: u64, side: usize) {
@@ -118,7 +131,7 @@ impl Shared {
     #[cold]
     fn locate(&mut self) {
         self.away = [0, 1].map(|side| {
-            let [near, far] = [side, 1 - side].map(|side| self.response_times[side].least_nanos());
+            let [near, far] = [side, 1 - side].map(|side| self.distance(side));
             let Some(near) = near.filter(|near| *near > 0) else {
                 return false;
             };
@@ -142,6 +155,7 @@ impl Shared {
             self.on_new_origin(packet.outgoing, side);
         }
         self.last_packet_at[side] = now;
+        self.has_syn |= packet.segment.flags.contains(Flags::SYN);
         self.has_bare[side] |= packet.segment.sequence_len() == 0;
         let options = &packet.segment.options;
         if let Some(ts) = options.timestamps {
@@ -156,9 +170,8 @@ impl Shared {
             }
         }
         self.sack |= !options.sack.is_empty();
-        if !packet.options_complete {
-            // A SYN carries no SACK blocks.
-            self.options_cut[side] |= !packet.segment.flags.contains(Flags::SYN);
+        if packet.may_lack_blocks() {
+            self.blocks_cut_at[side] = now;
         }
     }
 
@@ -185,8 +198,7 @@ impl<'a> DirectionContext<'a> {
     /// Where the direction was captured.
     pub fn vantage(&self) -> Vantage {
         let shared = self.shared;
-        let near = shared.response_times[self.side].least_nanos();
-        let far = shared.response_times[1 - self.side].least_nanos();
+        let [near, far] = [self.side, 1 - self.side].map(|side| shared.distance(side));
         let within_a_host = || shared.within_a_host();
         vantage::of(near, far, shared.outgoing[self.side], within_a_host)
     }
@@ -206,7 +218,7 @@ impl<'a> DirectionContext<'a> {
             may_sack: shared.sack || !shared.sack_refused,
             timestamps: shared.timestamps,
             reports_usable: true,
-            options_cut: shared.options_cut[1 - self.side],
+            blocks_cut_at: shared.blocks_cut_at[1 - self.side],
             mss,
             min_rtt,
             vantage,

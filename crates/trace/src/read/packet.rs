@@ -33,6 +33,7 @@ impl From<&CapturedPacket> for Packet {
         let (mut headers, rare) = Headers::new(&packet.endpoints, &packet.segment);
         headers.hop_limit = packet.hop_limit;
         headers.set_ip_id(packet.ip_id);
+        headers.set_ecn(packet.ecn);
         headers.set_options_complete(packet.options_complete);
         headers.set_overlong(packet.overlong);
         Self {
@@ -60,6 +61,7 @@ impl From<&Packet> for CapturedPacket {
             segment: headers.segment(rare),
             ip_id: headers.ip_id(),
             hop_limit: headers.hop_limit,
+            ecn: headers.ecn(),
             options_complete: headers.options_complete(),
             overlong: headers.overlong(),
             outgoing: packet.outgoing,

@@ -58,6 +58,8 @@ pub(crate) struct AckVerdicts {
     reports_taken: DuplicateReports,
     /// A DSACK reported bytes that were sent once: the path duplicates packets.
     path_duplicates: bool,
+    /// How often the receiver discarded what it had reported.
+    reneged: u32,
     /// Steps that verdicts may take before the next packet.
     steps_left: u64,
     /// Something would have taken too many steps and was left out. Pieces that are known now stay
@@ -183,6 +185,7 @@ impl AckVerdicts {
         }
         if self.history.is_reneging(&ack) {
             self.history.on_reneging(ack.cumulative);
+            self.reneged = self.reneged.saturating_add(1);
             if self.pieces.covered() as u64 * STEPS_PER_PIECE <= self.steps_left {
                 self.pieces.uncover_above(ack.cumulative);
                 self.spend_steps();
@@ -286,6 +289,11 @@ impl AckVerdicts {
             + self.history.last.heap_size()
             + self.challenge_acks.memory()
             + self.duplicates.heap_size()
+    }
+
+    /// How often the receiver discarded what it had reported.
+    pub fn reneged(&self) -> u32 {
+        self.reneged
     }
 
     /// Whether some verdicts stayed open because they would have taken too long.

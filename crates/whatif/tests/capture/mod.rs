@@ -59,6 +59,7 @@ fn captured(frame: u64, at: Instant, direction: Direction, packet: &Packet) -> C
         segment: packet.segment,
         ip_id: None,
         hop_limit: 64,
+        ecn: Default::default(),
         options_complete: true,
         overlong: false,
         outgoing: None,

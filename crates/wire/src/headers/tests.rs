@@ -110,6 +110,60 @@ fn headers_of_a_packet_are_decoded() {
     }
 }
 
+/// A packet with three SACK blocks behind timestamps.
+fn with_blocks() -> (Segment, Vec<u8>) {
+    let mut sent = segment();
+    sent.options.sack = (1..=3).map(|i| [SeqNumber(10 * i), SeqNumber(10 * i + 5)]).collect();
+    let endpoints = Endpoints { src: "[2001:db8::1]:9".parse().unwrap(), dst: "[2001:db8::2]:80".parse().unwrap() };
+    let mut packet = Vec::new();
+    encode(&sent, &endpoints, 5, Payload::Fill(0), &mut packet).unwrap();
+    (sent, packet)
+}
+
+#[test]
+fn the_blocks_that_a_capture_did_not_cut_are_read() {
+    let (sent, packet) = with_blocks();
+    let first = 40 + 20 + 12 + 4;
+    for (cut, blocks) in [(first - 1, 0), (first + 7, 0), (first + 8, 1), (first + 23, 2), (first + 24, 3)] {
+        let read = read(&packet[..cut], packet.len()).unwrap();
+        assert_eq!(read.segment.options.sack.as_slice(), &sent.options.sack.as_slice()[..blocks], "{cut}");
+        assert_eq!(read.headers.options_complete(), blocks == 3);
+    }
+    // A length beyond the header is malformed: no capture cut it.
+    let mut malformed = packet;
+    malformed[first - 1] = 40;
+    let whole = malformed.len();
+    let read = read(&malformed, whole).unwrap();
+    assert!(read.segment.options.sack.is_empty() && !read.headers.options_complete());
+}
+
+#[test]
+fn congestion_notification_is_read() {
+    for (mut packet, v6) in [(over_v4(), false), (over_v6(), true)] {
+        let len = packet.len();
+        for bits in 0..4 {
+            // A traffic class with other bits set.
+            if v6 {
+                packet[1] = bits << 4 | 0xcf;
+            } else {
+                packet[1] = 0xfc | bits;
+            }
+            let ecn = read(&packet, len).unwrap().headers.ecn();
+            assert_eq!((ecn, ecn.is_capable(), ecn.is_marked()), (Ecn::from_ip(bits), bits != 0, bits == 3));
+        }
+        let tcp = if v6 { 40 } else { 20 };
+        packet[tcp + 12] |= 1;
+        assert!(read(&packet, len).unwrap().headers.ecn().accurate_flag());
+        // Another option in the place of timestamps.
+        packet[tcp + 22] = 172;
+        let ecn = read(&packet, len).unwrap().headers.ecn();
+        assert!(ecn.accurate_option() && ecn.accurate_flag() && ecn.is_marked());
+        let mut headers = Headers::default();
+        headers.set_ecn(ecn);
+        assert_eq!(headers.ecn(), ecn);
+    }
+}
+
 /// Segmentation offload, and packets beyond 64 KiB, set the length field to 0.
 #[test]
 fn a_length_of_0_means_the_length_on_the_wire() {

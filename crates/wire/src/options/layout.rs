@@ -26,6 +26,8 @@ mod kind {
     pub(super) const SACK_PERMITTED: u8 = 4;
     pub(super) const SACK: u8 = 5;
     pub(super) const TIMESTAMPS: u8 = 8;
+    /// RFC 9768 §3.2.3.
+    pub(super) const ACCURATE_ECN: [u8; 2] = [172, 174];
 }
 
 const MSS_LEN: u8 = 4;
@@ -36,6 +38,15 @@ const SACK_BLOCK_LEN: u8 = 8;
 const TIMESTAMPS_LEN: u8 = 10;
 /// How timestamps begin in the usual layout.
 const TIMESTAMPS_START: [u8; 4] = [kind::NOP, kind::NOP, kind::TIMESTAMPS, TIMESTAMPS_LEN];
+
+/// What reading option bytes found besides the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OptionsRead {
+    /// No option has an impossible length, which ends decoding.
+    pub(crate) sound: bool,
+    /// There is an option of accurate ECN.
+    pub(crate) accurate_ecn: bool,
+}
 
 impl Options {
     /// The length of the options in the header, with padding, in bytes: a multiple of 4, at most 40.
@@ -120,19 +131,20 @@ impl Options {
     }
 
     /// Replaces the options by those in the option bytes of a header, all or as many as were captured.
-    /// Returns `false` when an option has an impossible length, which ends decoding.
-    pub(crate) fn read_all(&mut self, bytes: &[u8]) -> bool {
+    /// Of a SACK option that the capture cut, the blocks that it holds count: the first one is the latest report (RFC 2018 §4).
+    pub(crate) fn read_all(&mut self, bytes: &[u8], cut: bool) -> OptionsRead {
         *self = Self::NONE;
         match Self::leading_timestamps(bytes) {
             Some((timestamps, rest)) => {
                 self.timestamps = Some(timestamps);
-                self.read_each(rest)
+                self.read_each(rest, cut)
             }
-            None => self.read_each(bytes),
+            None => self.read_each(bytes, cut),
         }
     }
 
-    fn read_each(&mut self, mut bytes: &[u8]) -> bool {
+    fn read_each(&mut self, mut bytes: &[u8], cut: bool) -> OptionsRead {
+        let mut read = OptionsRead { sound: true, accurate_ecn: false };
         while let Some((&kind, after_kind)) = bytes.split_first() {
             match kind {
                 kind::END => break,
@@ -140,14 +152,20 @@ impl Options {
                 _ => {
                     let len = after_kind.first().map_or(0, |&len| usize::from(len));
                     let Some((option, rest)) = bytes.split_at_checked(len).filter(|_| len >= 2) else {
-                        return false;
+                        if let [kind::SACK, _, blocks @ ..] = bytes
+                            && cut
+                        {
+                            self.read(kind::SACK, &blocks[..blocks.len() - blocks.len() % usize::from(SACK_BLOCK_LEN)]);
+                        }
+                        return OptionsRead { sound: false, ..read };
                     };
+                    read.accurate_ecn |= kind::ACCURATE_ECN.contains(&kind);
                     self.read(kind, &option[2..]);
                     bytes = rest;
                 }
             }
         }
-        true
+        read
     }
 
     /// Decodes one option from `value`, the bytes behind kind and length.

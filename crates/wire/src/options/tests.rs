@@ -19,7 +19,7 @@ fn encoded(options: &Options) -> Vec<u8> {
 fn read(bytes: &[u8]) -> (Options, bool) {
     // Earlier values must not matter.
     let mut options = Options { mss: Some(1), ..Options::NONE };
-    let sound = options.read_all(bytes);
+    let sound = options.read_all(bytes, false).sound;
     (options, sound)
 }
 

@@ -85,6 +85,7 @@ fn connection(there: Direction, back: Direction) -> Connection {
         packets: 9,
         handshake_rtt: None,
         sack: Some(true),
+        ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
         directions: [there, back],

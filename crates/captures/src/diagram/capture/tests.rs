@@ -74,8 +74,8 @@ fn early(span: Span) -> MarkKind {
     MarkKind::Explained {
         span,
         trigger: "early".into(),
-        necessity: Necessity::Unknowable,
-        reason: "the receiver's reports have several explanations",
+        necessity: Necessity::Needed,
+        reason: "it was acknowledged in time, and no duplicate was reported",
     }
 }
 
@@ -315,7 +315,12 @@ fn data_sent_before_the_capture_began_is_taken_into_account() {
         MarkKind::Sent(span(3501, 4501)),
         MarkKind::Sacked(span(1501, 4501)),
         MarkKind::DuplicateAck(Offset(1)),
-        MarkKind::Sent(span(1, 1501)),
+        MarkKind::Explained {
+            span: span(1, 1501),
+            trigger: "fast",
+            necessity: Necessity::Unknowable,
+            reason: "it looks like a first transmission",
+        },
         MarkKind::Acked(Offset(4501)),
     ];
     assert_eq!(kinds(&packets), expected);

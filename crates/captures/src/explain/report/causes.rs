@@ -21,7 +21,7 @@ pub struct CauseLine {
 }
 
 /// Causes that are shown as one.
-const GROUPS: [(&str, &[Cause]); 18] = [
+const GROUPS: [(&str, &[Cause]); 19] = [
     ("Lost SYNs", &[Cause::LostSyn]),
     ("Lost SYN-ACKs", &[Cause::LostSynAck]),
     ("Lost handshakes", &[Cause::LostSynOrSynAck]),
@@ -36,6 +36,7 @@ const GROUPS: [(&str, &[Cause]); 18] = [
     ("Lost or late ACKs", &[Cause::LostAcks, Cause::LateOrLostAcks]),
     ("Path MTU", &[Cause::PathMtu]),
     ("Path MTU black holes", &[Cause::MtuBlackHole]),
+    ("Refused Fast Open", &[Cause::RefusedFastOpen]),
     ("No answer", &[Cause::Unanswered]),
     ("Nagle and delayed ACKs", &[Cause::NagleDelayedAck]),
     ("Zero windows", &[Cause::ZeroWindow]),
@@ -127,6 +128,9 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
         Cause::MtuBlackHole => format!(
             "{often}: segments of full size never arrived, smaller ones did, and no router said so (a path MTU black hole)"
         ),
+        Cause::RefusedFastOpen => {
+            format!("{often}: the SYN carried data (TCP Fast Open), the SYN-ACK left it out, and it was sent again")
+        }
         Cause::Unanswered => format!(
             "{often}: the peer or the path no longer answered, {} in vain",
             count(of.segments, "retransmission")
@@ -208,6 +212,7 @@ const fn names(cause: Cause) -> (&'static str, &'static str) {
         Cause::LateOrLostAcks => ("late or lost ACKs", ""),
         Cause::PathMtu => ("a segment too large", "segments too large"),
         Cause::MtuBlackHole => ("a path MTU black hole", "path MTU black holes"),
+        Cause::RefusedFastOpen => ("a refused Fast Open", "refused Fast Opens"),
         Cause::Unanswered => ("no answer", ""),
         Cause::NagleDelayedAck => ("a wait for a delayed ACK", "waits for delayed ACKs"),
         Cause::ZeroWindow => ("a zero window", "zero windows"),

@@ -1,7 +1,7 @@
 //! How the time of connections was spent, and what the capture does not show of it.
 
-use super::super::facts::{CapturedAt, Facts};
-use crate::wording::{capitalized, count, duration, list, longest_first, percent_of};
+use super::super::facts::{CapturedAt, Facts, Marks, Policed};
+use crate::wording::{bit_rate, bytes, capitalized, count, duration, list, longest_first, percent_of};
 use recoup_trace::finding::{SenderState, WhyUnknown};
 use std::time::Duration;
 
@@ -47,7 +47,9 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     }
     sentences.extend(outage(facts));
     sentences.extend(losses_by_side(facts));
+    sentences.extend(policed(facts));
     sentences.extend(unanswered_fins(facts));
+    sentences.extend(marks(facts));
     (sentences, held_up)
 }
 
@@ -71,6 +73,38 @@ fn losses_by_side(facts: &Facts) -> Option<String> {
              and {server} between it and the server."
         )
     })
+}
+
+/// Congestion that routers signalled by marks instead of losses.
+fn marks(facts: &Facts) -> Option<String> {
+    let Marks { connections, counts } = facts.marks;
+    let reductions = match counts.reductions {
+        0 => String::new(),
+        times => format!(", and senders confirmed {} of their windows for them", count(times, "reduction")),
+    };
+    (connections > 0).then(|| {
+        format!(
+            "Routers marked packets of {} instead of dropping them (ECN): the capture holds {} with a mark and {} of marks{reductions}.",
+            count(connections, "connection"),
+            count(counts.marked, "packet"),
+            count(counts.reported, "report")
+        )
+    })
+}
+
+/// Policers, and what they let pass.
+fn policed(facts: &Facts) -> Option<String> {
+    let Policed { senders, rates, bursts } = facts.policed;
+    let said = |(least, most): (u64, u64), say: fn(u64) -> String| match [least, most].map(say) {
+        [least, most] if least == most => least,
+        [least, most] => format!("{least} to {most}"),
+    };
+    let (rates, bursts) = (said(rates?, bit_rate), said(bursts?, bytes));
+    Some(format!(
+        "A policer held {} to {rates}: a burst of {bursts} passed above that rate, then what exceeded it was dropped, and no \
+         queue grew. Pacing at that rate avoids the losses.",
+        count(senders, "sender")
+    ))
 }
 
 /// Peers that were gone when a connection was closed.

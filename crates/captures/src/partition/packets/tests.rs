@@ -19,6 +19,7 @@ fn packet(frame: u64) -> CapturedPacket {
         },
         ip_id: Some(u16::MAX),
         hop_limit: 255,
+        ecn: Ecn::from_ip(3).with_accurate_flag().with_accurate_option(),
         options_complete: true,
         overlong: false,
         outgoing: None,

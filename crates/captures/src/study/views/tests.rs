@@ -53,6 +53,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         packets: 20,
         handshake_rtt: None,
         sack: Some(true),
+        ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
         directions: [client, Direction::default()],

@@ -36,6 +36,7 @@ fn connection(down: Direction) -> Connection {
         packets: 10,
         handshake_rtt: None,
         sack: Some(true),
+        ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
         directions: [Direction { bytes: 300, ..Direction::default() }, down],
@@ -88,7 +89,10 @@ fn connections_are_rerun_if_captured_at_or_near_their_sender() {
 fn the_cause_is_the_one_that_cost_most() {
     let mut lost = LostTime::default();
     assert_eq!(main_cause(&lost), None);
-    lost.add(Cause::LostSyn, Duration::ZERO);
+    // What cost nothing is no cause.
+    lost.add(Cause::DelaySpike, Duration::ZERO);
+    assert_eq!(main_cause(&lost), None);
+    lost.add(Cause::LostSyn, Duration::from_millis(10));
     assert_eq!(main_cause(&lost), Some(Cause::LostSyn));
     lost.add(Cause::Burst, Duration::from_millis(30));
     lost.add(Cause::TailByTimeout, Duration::from_millis(20));

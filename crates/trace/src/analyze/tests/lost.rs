@@ -429,3 +429,59 @@ fn a_request_that_nothing_answers_in_a_part_of_the_capture_is_unanswered() {
     }
     assert!(lost(conversation).iter().all(|(cause, ..)| *cause != "unanswered"));
 }
+
+/// A client whose SYN carries 500 bytes, and a server that acknowledges `accepted` of them.
+fn fast_open(accepted: i64) -> Conversation {
+    let mut conversation = Conversation::mid_connection();
+    let syn = |segment: &mut Segment| {
+        segment.flags = Flags::SYN;
+        segment.options.mss = Some(MSS as u16 + 12);
+        segment.options.sack_permitted = true;
+    };
+    conversation.packet(0.0, 0, -1, 500, 0, syn);
+    conversation.packet(50.0, 1, -1, 0, accepted, |segment| {
+        syn(segment);
+        segment.flags = Flags::SYN.union(Flags::ACK);
+    });
+    if accepted == 0 {
+        conversation.packet(50.1, 0, 0, 500, 0, |_| {});
+    } else {
+        conversation.packet(50.1, 0, 500, 0, 0, |_| {});
+    }
+    conversation.packet(100.0, 1, 0, 300, 500, |_| {});
+    conversation.packet(100.1, 0, 500, 0, 300, |_| {});
+    conversation
+}
+
+#[test]
+fn data_of_the_syn_that_the_server_left_out_is_named() {
+    let kept = fast_open(0).analyzed();
+    let [row] = &*kept.retransmissions else {
+        panic!("{:?}", kept.retransmissions);
+    };
+    assert_eq!((row.triggers, row.verdict), (Triggers::UNKNOWN, Verdict::Needed));
+    assert_eq!(lost(fast_open(0)), [("refused_fast_open", 1, 49.9)]);
+    assert_eq!(lost(fast_open(500)), []);
+}
+
+#[test]
+fn what_a_closed_window_left_no_room_for_is_named() {
+    let mut conversation = Conversation::opened(0.0);
+    let closed = |conversation: &mut Conversation, at: f64, ack: i64, window: u16| {
+        conversation.ack(at, ack, 0, 0).segment.window = window;
+    };
+    for i in 0..6 {
+        conversation.data(100.0 + 0.01 * f64::from(i), i64::from(i) * 1000, MSS);
+    }
+    // The receiver takes three segments, and has no room for the others.
+    closed(&mut conversation, 150.0, 3000, 0);
+    closed(&mut conversation, 190.0, 3000, 1000);
+    for i in 3..6 {
+        conversation.data(320.0 + 0.01 * f64::from(i), i64::from(i) * 1000, MSS);
+    }
+    conversation.ack(370.1, 6000, 0, 0);
+    let found = lost(conversation);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].0, found[0].1), ("zero_window", 1));
+    assert!((200.0..=230.0).contains(&found[0].2), "{found:?}");
+}

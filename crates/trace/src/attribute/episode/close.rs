@@ -116,6 +116,7 @@ impl Episode {
         }
         found.too_costly |=
             self.too_costly || self.ack_verdicts.is_too_costly() || self.arrival_verdicts.is_too_costly();
+        found.reneged = self.ack_verdicts.reneged();
         found.episodes = recovery_time.recoveries;
         found.recovering = recovery_time.time;
         learned

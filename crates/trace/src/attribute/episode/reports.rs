@@ -15,6 +15,8 @@ pub(crate) struct AckMarks {
     pub ts: Option<(u32, SeqNumber)>,
     /// How many packets of its sender are missing just before it, if known.
     pub missing: Option<u16>,
+    /// The capture may have cut SACK blocks from it.
+    pub blocks_cut: bool,
 }
 
 /// Kind of `ack`, the first one of a retransmission of `span`. `missing`: packets of the receiver missing

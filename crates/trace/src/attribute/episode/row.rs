@@ -55,6 +55,10 @@ pub(crate) struct PriorTransmissions {
     pub all_due: Instant,
     /// The capture shows that the original was held up before the capture point.
     pub original_held_up: bool,
+    /// It was in flight when the receiver closed its window.
+    pub beyond_window: bool,
+    /// Its first byte of data was last sent with a SYN, whose answer acknowledges the SYN alone.
+    pub refused_with_syn: bool,
     /// The bytes were acknowledged already.
     pub acknowledged: bool,
     /// The highest cumulative ACK captured before it.
@@ -143,6 +147,8 @@ impl Row {
     pub fn triggers_by_profile(&self) -> [Triggers; MOST_CANDIDATES] {
         match self.triggers.first() {
             Some(_) => [self.triggers; MOST_CANDIDATES],
+            // Neither a timer nor a report asks for it (RFC 7413 §4.1.2).
+            None if self.clues.refused_with_syn => [Triggers::UNKNOWN; MOST_CANDIDATES],
             None => self.explained.map(|explained| explained.triggers),
         }
     }

@@ -9,6 +9,8 @@
 //! | one failed three times, a smaller one arrived, and its bytes arrived in smaller ones or not at all |
 //! [`Cause::MtuBlackHole`] |
 //! | three or more, and nothing was heard of the receiver from the first one on | [`Cause::Unanswered`] |
+//! | one was needed that was in flight when the receiver closed its window | [`Cause::ZeroWindow`] |
+//! | data of the SYN was sent again because the SYN-ACK left it out | [`Cause::RefusedFastOpen`] |
 //! | one was needed although its bytes had been retransmitted before | [`Cause::LostRetransmission`] |
 //! | one was needed and sent by the RTO, or in the slow start after it; nothing sent later than the first such segment
 //! was reported | [`Cause::TailByTimeout`] |
@@ -54,6 +56,10 @@ pub(crate) struct Clues {
     pub is_last: bool,
     /// Its original was held up before the capture point.
     pub original_held_up: bool,
+    /// It was in flight when the receiver closed its window.
+    pub beyond_window: bool,
+    /// It was first sent with the SYN, whose answer acknowledged the SYN alone.
+    pub refused_with_syn: bool,
     /// It was first sent before the episode began.
     pub of_flight: bool,
     /// It holds more than one segment.
@@ -95,6 +101,10 @@ struct Counts {
     /// Its bytes arrived in smaller segments, or not at all.
     stays_too_large: bool,
     path_mtu: bool,
+    /// One needed was in flight when the receiver closed its window.
+    beyond_window: bool,
+    /// It sent again what the SYN-ACK left out.
+    refused_fast_open: bool,
     lost_retransmission: bool,
     /// Cause found by the first needed one that the RTO sent.
     by_timeout: Option<Cause>,
@@ -115,6 +125,10 @@ impl Counts {
     fn add(&mut self, row: &ProvisionalRow, verdict: Verdict) {
         let (retransmission, clues) = (&row.retransmission, row.clues);
         self.all += 1;
+        if clues.refused_with_syn {
+            self.refused_fast_open = true;
+            return;
+        }
         if clues.only_smaller_arrived {
             self.too_large = Some((retransmission.seq, retransmission.len));
         }
@@ -137,6 +151,7 @@ impl Counts {
             }
             Verdict::Needed => {}
         }
+        self.beyond_window |= clues.beyond_window;
         self.lost_retransmission |= retransmission.copy > 1;
         match retransmission.triggers.first() {
             Some(Trigger::Pmtu | Trigger::MtuProbe) => self.path_mtu = true,
@@ -170,6 +185,12 @@ impl Counts {
         }
         if first.clues.unanswered && self.all >= ENOUGH_UNANSWERED {
             return Cause::Unanswered;
+        }
+        if self.beyond_window {
+            return Cause::ZeroWindow;
+        }
+        if self.refused_fast_open && !self.lost_retransmission {
+            return Cause::RefusedFastOpen;
         }
         if self.lost_retransmission {
             return Cause::LostRetransmission;

@@ -61,6 +61,13 @@ impl Both<'_> {
         self.lost[side].take_back(cause, ends.into(), time);
     }
 
+    /// What the row of a loss says that this side lost to this cause.
+    fn in_row(&self, loss: &Loss, side: usize, cause: Cause) -> Duration {
+        let row = loss.row.filter(|_| (loss.side, loss.cause) == (side, cause));
+        let cost = row.and_then(|row| self.rows[row].retransmission.cost);
+        cost.map_or(Duration::ZERO, |cost| cost.lost)
+    }
+
     /// By how much they lost more than there was.
     fn excess(&self) -> Duration {
         let all: Duration = self.lost.iter().map(|lost| lost.total()).sum();
@@ -91,7 +98,9 @@ pub(crate) fn count_once(
     // Nothing says when these lost it, or no longer.
     for cause in [Cause::ZeroWindow, Cause::NagleDelayedAck, Cause::DelaySpike, Cause::LostAcks] {
         for side in [0, 1] {
-            both.take(side, cause, None, both.excess());
+            let in_rows: Duration = losses.iter().map(|loss| both.in_row(loss, side, cause)).sum();
+            let elsewhere = both.lost[side].of(cause).saturating_sub(in_rows);
+            both.take(side, cause, None, both.excess().min(elsewhere));
         }
     }
     // Where timestamps of the capture are wrong, losses seem to be apart that were not.

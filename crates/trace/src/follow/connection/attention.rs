@@ -104,6 +104,9 @@ impl ConnectionState {
             segments: self.directions.each_ref().map(|d| d.segments),
             next_frame: packet.frame,
         }));
+        if let Some(ecn) = &mut self.ecn {
+            ecn.counts = Default::default();
+        }
         for direction in &mut self.directions {
             direction.enter_window(timed.time);
         }

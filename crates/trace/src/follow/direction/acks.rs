@@ -92,6 +92,9 @@ impl DirectionState {
         if (out_of_order || repeated) && !self.is_recording() {
             self.open_episode(&self.episode_context(context), None);
         }
+        if packet.may_lack_blocks() {
+            self.end_before_cut(now, context);
+        }
         self.window = window;
         let acked = self.acked;
         self.acked = acked.max(cumulative);
@@ -108,6 +111,9 @@ impl DirectionState {
         }
         let before = self.heard_here();
         self.window_edge = cumulative + u64::from(window);
+        if window == 0 && cumulative < self.nxt {
+            self.beyond_window = self.nxt;
+        }
         self.divide_at_ack(now, before, cumulative, context);
         if cumulative == self.una {
             return None;
@@ -131,6 +137,15 @@ impl DirectionState {
             timeline.borrow_mut().on_ack(now, bytes, rtt);
         }
         took
+    }
+
+    /// The capture has cut SACK blocks from the next ACK.
+    #[cold]
+    fn end_before_cut(&mut self, now: Instant, context: DirectionContext<'_>) {
+        let episode_context = self.episode_context(context);
+        if let Some(episode) = &mut self.episode {
+            episode.end_before_cut(&episode_context, now);
+        }
     }
 
     /// Passes an ACK with its SACK blocks to the episode; `acked` is the highest cumulative ACK
@@ -168,14 +183,14 @@ impl DirectionState {
             episode.on_unusable_reports();
         }
         // If options were cut, the echo may belong to a duplicate that a lost DSACK block reports.
-        let whole = packet.options_complete;
+        let whole = !packet.may_lack_blocks();
         let echo = (segment.options.timestamps.filter(|_| whole)).map(|ts| ts.echo);
         let ts = (segment.options.timestamps).map(|ts| (ts.value, segment.seq));
         episode.on_lag(context.shared.response_time(context.side));
         let outstanding = &self.outstanding;
         let sent = |at| sent_once(outstanding, at);
         let missing = peer.ids.lost_before(packet.ip_id);
-        let marks = AckMarks { echo, ts, missing };
+        let marks = AckMarks { echo, ts, missing, blocks_cut: !whole };
         episode.on_ack(now, acked, ack, marks, &sent);
         self.explain_if_due(now, context);
     }
@@ -209,7 +224,7 @@ impl DirectionState {
             window: self.window,
             blocks,
             segment: &packet.segment,
-            echo: (timestamps.filter(|_| packet.options_complete)).map(|ts| ts.echo),
+            echo: (timestamps.filter(|_| !packet.may_lack_blocks())).map(|ts| ts.echo),
         };
         let way = context.shared.response_time(context.side);
         // Those that are forgotten soon.

@@ -33,7 +33,10 @@ impl DirectionState {
         });
         let segments = self.most_segments_outstanding(episode_context.mss);
         if self.may_hear_receiver() && episode.may_record(segments, episode_context) {
-            episode.start_recording(self.tape(episode_context, again));
+            let tape = self.tape(episode_context, again);
+            let cut_at = episode_context.blocks_cut_at;
+            let blocks_cut = cut_at > Instant::ZERO && cut_at + episode_context.lag > tape.beginning.advanced_at;
+            episode.start_recording(tape, blocks_cut);
         }
         if let Some(at) = self.peer_closed_at.get() {
             episode.on_close(Instant::from_nanos(at));

@@ -16,6 +16,7 @@ fn packet(frame: u64) -> CapturedPacket {
         },
         ip_id: Some(5),
         hop_limit: 64,
+        ecn: Default::default(),
         options_complete: true,
         overlong: false,
         outgoing: None,

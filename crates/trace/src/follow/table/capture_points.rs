@@ -464,11 +464,11 @@ impl ConnectionTable {
 
     /// A connection ended. Many copies that came late show that its packets came from several points
     /// all the same: the capture does not hold its handshake.
-    pub fn check_separation(&mut self, found: &finding::Connection, late_copies: [u64; 2]) {
+    pub fn check_separation(&mut self, found: &finding::Connection, late_copies: [u32; 2]) {
         let many = found
             .directions
             .iter()
-            .zip(late_copies)
+            .zip(late_copies.map(u64::from))
             .any(|(direction, copies)| copies >= MANY_COPIES && copies * 5 >= direction.segments * 2);
         if many {
             let why = WhyInseparable::NoHandshake;

@@ -59,6 +59,7 @@ fn connection(down: &[Retransmission]) -> finding::Connection {
         packets: 8,
         handshake_rtt: None,
         sack: Some(true),
+        ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
         directions,

@@ -115,7 +115,7 @@ fn replay(tape: &Tape, candidate: usize, last: bool) -> Report {
         may_sack: true,
         timestamps: false,
         reports_usable: true,
-        options_cut: false,
+        blocks_cut_at: Instant::ZERO,
         mss: MSS as u32,
         min_rtt: None,
         vantage: Vantage::Sender,
