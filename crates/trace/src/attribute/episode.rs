@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, mem::take, time::Duration};
 
 pub(crate) use reports::AckMarks;
-use reports::{ReportsAbove, answer};
+use reports::{LONGEST_DELAY, ReportsAbove, Silence, answer};
 pub(crate) use result::{ConnectionEnd, Learned};
 use row::Testimony;
 pub(crate) use row::{PacketKind, PriorTransmissions};
@@ -78,6 +78,8 @@ pub(crate) struct Episode {
     quiet_steps: u32,
     /// The capture may have cut SACK blocks from a recorded ACK, so the sender knew more than a replay.
     blocks_cut: bool,
+    /// The receiver's last long silence.
+    silence: Silence,
     /// Quiet steps after which recording stops.
     most_quiet_steps: u32,
     /// The work that recordings and replays have taken.
@@ -341,6 +343,7 @@ impl Episode {
             sent_after_higher: kind == PacketKind::FilledGap(Some(true)) && prior.copies.is_some(),
         };
         self.arrival_verdicts.on_arrival(index, span, copy, seen);
+        self.heard_at = self.heard_at.max(prior.advanced_at.unwrap_or_default());
         let retransmitted = matches!(kind, PacketKind::Repeated | PacketKind::FilledGap(None | Some(true)));
         let syn = segment.flags.contains(Flags::SYN);
         let row = Row {
@@ -378,6 +381,8 @@ impl Episode {
                 false => prior.all_due,
             },
             testimony: self.testimony(at, span, prior),
+            near_receiver: prior.near_receiver,
+            answer_due: prior.last_copy.and(prior.answer_due),
             clues: Clues {
                 only_smaller_arrived: prior.copies >= Some(FAILED_COPIES)
                     && self.reports.is_above(span.start)
@@ -417,18 +422,35 @@ impl Episode {
         }
     }
 
+    /// The receiver sent nothing for a long time: copies that it would have answered then did not arrive.
+    #[cold]
+    fn on_silence(&mut self, silence: Silence) {
+        self.silence = silence;
+        let recent = self.rows.iter_mut().rev().take(RECENT_ROWS).take_while(|row| row.at > silence.from);
+        for row in recent {
+            if row.answer_due.is_some_and(|due| silence.covers_answer(due)) {
+                row.testimony = Testimony::Missing;
+            }
+        }
+    }
+
     /// What the receiver has said of the last copy of `span`, captured again `at`. Without SACK an ACK reports only the
     /// bytes that it asks for.
     fn testimony(&self, at: Instant, span: Span, prior: &PriorTransmissions) -> Testimony {
         let (Some(copy), Some(due), Some(advanced_at)) = (prior.last_copy, prior.answer_due, prior.advanced_at) else {
             return Testimony::None;
         };
+        if self.silence.covers_answer(due) {
+            return Testimony::Missing;
+        }
         let would_report = !self.without_sack || span.start == prior.acked;
         if prior.acknowledged || !would_report || self.ack_verdicts.may_have_arrived(span, &copy, due) {
             return Testimony::None;
         }
         let heard_at = self.heard_at.max(advanced_at);
-        if heard_at >= due + prior.jitter {
+        // What was sent later has arrived: no delay of the path explains that.
+        let overtaken = self.reports.are_many(span, prior.acked);
+        if heard_at >= due + prior.jitter || (heard_at >= due && overtaken) {
             Testimony::Missing
         } else if heard_at >= due || at >= due + LONGEST_DELAYED_ACK {
             Testimony::Unanswered
@@ -500,6 +522,9 @@ impl Episode {
     /// that it may cover.
     pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, marks: AckMarks, sent: SentSegments<'_>) {
         let AckMarks { echo, ts, missing, blocks_cut } = marks;
+        if missing == Some(0) && at.since(self.heard_at.min(at)) > LONGEST_DELAY {
+            self.on_silence(Silence { from: self.heard_at, until: at });
+        }
         self.heard_at = at;
         self.blocks_cut |= blocks_cut;
         if let Some(tape) = &mut self.tape {

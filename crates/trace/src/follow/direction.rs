@@ -97,6 +97,9 @@ const SAME_COUNTER: i16 = 2048;
 /// A host that receives packets in batches answers this much later than others.
 const HOST_DELAY: Duration = Duration::from_micros(300);
 
+/// A receiver that is so near answers sooner or later by as much as the round trip to it.
+const NEAR_RECEIVER: Duration = Duration::from_millis(2);
+
 /// The path may delay packets by this much more than others, in a round trip of three times that or longer.
 const MOST_JITTER: Duration = Duration::from_millis(20);
 
@@ -472,7 +475,8 @@ impl DirectionState {
             let first_captured = self.outstanding.front();
             PacketKind::FilledGap(first_captured.and_then(|first| sent_after(sent, first)))
         } else if uncaptured {
-            PacketKind::FilledGap(earlier.and_then(|gap| sent_after_gap(sent, &gap)))
+            let overdue = |gap: &OutstandingPacket| self.is_overdue(gap.at, now, context).then_some(true);
+            PacketKind::FilledGap(earlier.and_then(|gap| sent_after_gap(sent, &gap).or_else(|| overdue(&gap))))
         } else if earlier.is_some_and(|earlier| self.is_same_packet(&earlier, span, sent, packet, context)) {
             self.duplicates += 1;
             let late = earlier.is_some_and(|earlier| now.since(earlier.last_sent_at) > AT_ONCE);
@@ -517,6 +521,7 @@ impl DirectionState {
             acknowledged: span.end <= self.una,
             acked: self.acked,
             last_copy: captured.map(|packet| Transmission { at: packet.last_sent_at, ts_value: packet.ts }),
+            near_receiver: least.is_some_and(|least| least < NEAR_RECEIVER),
             answer_due: captured
                 .zip(least)
                 .map(|(packet, least)| packet.last_sent_at + least + HOST_DELAY.max(least / 4)),
@@ -539,6 +544,13 @@ impl DirectionState {
             self.push(OutstandingPacket::first(Span::new(self.nxt, span.end), sent));
             self.nxt = span.end;
         }
+    }
+
+    /// Whether a packet that fills a gap comes later than packets overtake each other: after so long, its sender can have
+    /// heard of the gap, and sent it again.
+    fn is_overdue(&self, revealed_at: Instant, now: Instant, context: DirectionContext<'_>) -> bool {
+        let round_trip = Duration::from_nanos(context.shared.response_time(context.side));
+        context.shared.is_away(context.side) && now.since(revealed_at.min(now)) >= (round_trip / 4 * 3).max(MOST_JITTER)
     }
 
     /// When the ACK of everything sent so far is due, as far as no other time lost lasts until then.

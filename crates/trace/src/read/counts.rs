@@ -147,6 +147,8 @@ recoup_units::named! {
         Overlong = "IP length exceeds the frame",
         /// Its options end early: the capture cut them, or one is malformed.
         Options = "TCP options cut or malformed",
+        /// Its IP length counts the padding of a short Ethernet frame, which is no payload.
+        Padding = "IP length counts padding, which is no payload",
     }
 }
 

@@ -8,7 +8,14 @@ use super::{
     tunnel::{self, Inner, MOST_TUNNELS, Tunnel},
 };
 use recoup_units::Instant;
-use recoup_wire::{DecodeError, Headers, Segment, decode_headers};
+use recoup_wire::{DecodeError, Flags, Headers, IpVersion, Segment, decode_headers};
+use std::ops::RangeInclusive;
+
+/// The least payload of an Ethernet frame, in bytes (IEEE 802.3).
+const LEAST_IN_FRAME: usize = 46;
+
+/// So many bytes fill a TCP packet without options up to that. A single byte is rather a probe.
+const PADDING: RangeInclusive<u32> = 2..=6;
 
 /// A frame of a capture.
 #[derive(Clone, Copy)]
@@ -108,7 +115,7 @@ impl Frames {
         packet.at = frame.at.unwrap_or_else(|nearest| nearest);
         packet.interface = frame.interface;
         match decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
-            Ok(()) => self.complete(frame, outgoing, Tunnel::NONE, packet),
+            Ok(()) => self.complete(frame, outgoing, Tunnel::NONE, ip, packet),
             Err(error) => self.read_other(frame, outgoing, error, (ip, on_wire), packet)?,
         }
         Ok(())
@@ -116,15 +123,38 @@ impl Frames {
 
     /// Completes a packet whose headers were read.
     #[inline(always)]
-    fn complete(&mut self, frame: Frame<'_>, outgoing: Option<bool>, tunnel: Tunnel, packet: &mut Packet) {
+    fn complete(&mut self, frame: Frame<'_>, outgoing: Option<bool>, tunnel: Tunnel, ip: &[u8], packet: &mut Packet) {
         self.counts.packets += 1;
         packet.path_mtu = None;
         packet.frame = self.counts.frames;
         packet.outgoing = outgoing.or(frame.outgoing);
         packet.link = self.links.of(frame.link, frame.data);
         packet.tunnel = tunnel;
+        if PADDING.contains(&packet.headers.payload_len) {
+            self.leave_out_padding(ip, &mut packet.headers);
+        }
         if frame.at.is_err() || packet.headers.is_odd() {
             self.note_oddities(frame.at.is_err(), &packet.headers);
+        }
+    }
+
+    /// Some devices pad short packets to the least length of an Ethernet frame, and count that in the IP header: a bare ACK
+    /// seems to carry a few zero bytes. Data that fills no segment carries PSH (RFC 9293 §3.9.1.2).
+    #[cold]
+    fn leave_out_padding(&mut self, ip: &[u8], headers: &mut Headers) {
+        let payload = headers.payload_len as usize;
+        let [_, _, high, low, ..] = *ip else {
+            return;
+        };
+        let len = usize::from(u16::from_be_bytes([high, low]));
+        let zeros = len.checked_sub(payload).and_then(|start| ip.get(start..len));
+        let is_padding = headers.ip_version() == IpVersion::V4
+            && headers.flags == Flags::ACK
+            && len <= LEAST_IN_FRAME
+            && zeros.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+        if is_padding {
+            headers.payload_len = 0;
+            self.counts.note(Oddity::Padding);
         }
     }
 
@@ -174,7 +204,7 @@ impl Frames {
             Inner { packet: ip, on_wire, tunnel: around } = inner;
             match decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
                 Ok(()) => {
-                    self.complete(frame, outgoing, around, packet);
+                    self.complete(frame, outgoing, around, ip, packet);
                     packet.link ^= around.digest();
                     self.counts.on_segment_in_tunnel(around);
                     return Ok(());

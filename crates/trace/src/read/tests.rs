@@ -343,3 +343,31 @@ fn the_seeds_of_the_fuzzer_are_these() {
         assert!(committed.len() < 600, "{name}: {} bytes", committed.len());
     }
 }
+
+#[test]
+fn padding_that_the_ip_header_counts_is_no_payload() {
+    use recoup_wire::{Endpoints, Payload, Segment, encode};
+    let endpoints = Endpoints { src: "192.0.2.1:9".parse().unwrap(), dst: "192.0.2.2:80".parse().unwrap() };
+    let packet = |flags: Flags, fill: u8, len: u32| {
+        let segment = Segment { flags, payload_len: len, ..Segment::default() };
+        let mut packet = Vec::new();
+        encode(&segment, &endpoints, 5, Payload::Fill(fill), &mut packet).unwrap();
+        packet
+    };
+    for (packet, expected) in [
+        (packet(Flags::ACK, 0, 6), 0),
+        (packet(Flags::ACK, 0, 2), 0),
+        // A window probe, data, and what no device pads.
+        (packet(Flags::ACK, 0, 1), 1),
+        (packet(Flags::ACK, 7, 6), 6),
+        (packet(Flags::ACK | Flags::PSH, 0, 6), 6),
+        (packet(Flags::ACK, 0, 7), 7),
+    ] {
+        let len = packet.len();
+        let mut file = header(Little, NANOS, RAW);
+        file.extend(record(Little, 5, &packet, len));
+        let (found, counts) = read(&file).unwrap();
+        assert_eq!(found[0].segment.payload_len, expected, "{len}");
+        assert_eq!(counts.odd(Oddity::Padding).count, u64::from(expected == 0));
+    }
+}

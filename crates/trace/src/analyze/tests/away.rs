@@ -405,3 +405,73 @@ fn retransmissions_of_several_lengths_show_no_path_mtu() {
     let found = conversation.upload_triggers();
     assert!(found.iter().all(|triggers| triggers.first() != Some(Trigger::Pmtu)), "{found:?}");
 }
+
+/// Removes timestamps, and lets IP identifications show no order.
+fn undated(conversation: &mut Conversation) {
+    for (i, packet) in conversation.packets.iter_mut().enumerate() {
+        packet.segment.options.timestamps = None;
+        if packet.endpoints.src.port() == 40000 {
+            packet.ip_id = Some((i as u16).wrapping_mul(9_973) | 1);
+        }
+    }
+}
+
+/// A hole is filled `after` ms from when it was reported.
+fn filled(after: f64) -> Vec<(Verdict, Evidence)> {
+    let mut conversation = Conversation::opened(0.0);
+    for i in [0, 2, 3, 4] {
+        let at = 60.0 + f64::from(i) * 0.1;
+        let start = i64::from(i) * 1000;
+        conversation.upload(at, at, start, 1000, SYN_ACK);
+        match i {
+            0 => conversation.upload_ack(at + 0.01, 1000, 0, 0),
+            _ => conversation.upload_ack(at + 0.01, 1000, 2000, start + 1000),
+        }
+    }
+    conversation.upload(60.2 + after, 60.2 + after, 1000, 1000, 60.0);
+    conversation.upload_ack(60.21 + after, 5000, 0, 0);
+    undated(&mut conversation);
+    verdicts(conversation).0
+}
+
+#[test]
+fn what_fills_a_hole_a_round_trip_later_was_sent_again() {
+    assert_eq!(filled(55.0), [(Verdict::Needed, Evidence::NoCopySeen)]);
+    // It may have been overtaken.
+    assert_eq!(filled(5.0), [(Verdict::Unknowable, Evidence::LooksFirst)]);
+}
+
+/// Behind the capture point nothing passes for 9 s. The receiver's identifications show that it sent nothing meanwhile,
+/// if `contiguous`.
+fn outage_behind(contiguous: bool) -> Vec<Verdict> {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..4 {
+        let at = 60.0 + 50.0 * f64::from(i as u8);
+        conversation.upload(at, at, 1000 * i, 1000, SYN_ACK);
+        conversation.upload_ack(at + 0.01, 1000 * i + 1000, 0, 0);
+    }
+    for i in 1..4 {
+        conversation.upload(1000.0 + 0.1 * f64::from(i as u8), 1000.0, 3000 + 1000 * i, 1000, 60.0);
+    }
+    for at in [1300.0, 1900.0, 3100.0, 5500.0, 10_300.0] {
+        conversation.upload(at, at, 4000, 1000, 60.0);
+    }
+    if !contiguous {
+        conversation.ip_id[1] += 5;
+    }
+    conversation.upload_ack(10_300.1, 5000, 0, 0);
+    conversation.upload(10_350.2, 10_350.2, 5000, 1000, 10_300.1);
+    conversation.upload(10_350.3, 10_350.3, 6000, 1000, 10_300.1);
+    conversation.upload_ack(10_350.4, 7000, 0, 0);
+    for packet in &mut conversation.packets {
+        packet.segment.options.sack_permitted = false;
+        packet.segment.options.timestamps = None;
+    }
+    verdicts(conversation).0.into_iter().map(|(verdict, _)| verdict).collect()
+}
+
+#[test]
+fn a_receiver_that_sent_nothing_has_received_nothing() {
+    assert_eq!(outage_behind(true), [Verdict::Needed; 7]);
+    assert!(outage_behind(false).contains(&Verdict::Unknowable) || outage_behind(false).contains(&Verdict::Spurious));
+}

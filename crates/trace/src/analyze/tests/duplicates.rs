@@ -192,3 +192,22 @@ fn the_segments_of_a_packet_on_another_interface_are_no_retransmissions() {
         assert_eq!(outline(&kept), vec![("fast".to_owned(), Verdict::Needed, 1); 2], "{split_first}");
     }
 }
+
+/// A load balancer sends its segment again after `ms` with the same identification.
+fn same_id_after(ms: f64) -> usize {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.data(60.0, 0, MSS);
+    let id = conversation.packets.last().unwrap().ip_id;
+    conversation.data(60.0 + ms, 0, MSS).ip_id = id;
+    conversation.ack(110.0 + ms, 1000, 0, 1000);
+    for packet in &mut conversation.packets {
+        packet.segment.options.timestamps = None;
+    }
+    conversation.analyzed().retransmissions.len()
+}
+
+#[test]
+fn no_mirror_shows_a_packet_again_much_later() {
+    assert_eq!(same_id_after(20.0), 0);
+    assert_eq!(same_id_after(310.0), 1);
+}

@@ -58,6 +58,7 @@ impl Episode {
             if found.losses.behind > 0 {
                 // What passed here did not reach the receiver, so it is not here.
                 found.vantage = Vantage::Between;
+                self.rows.iter_mut().for_each(Row::doubt_arrival);
             }
         }
         let mut costs = self.costs(vantage, end);

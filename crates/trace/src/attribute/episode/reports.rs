@@ -5,6 +5,10 @@ use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The longest that any receiver may delay an ACK (RFC 5681 §4.2).
+pub(super) const LONGEST_DELAY: Duration = Duration::from_millis(500);
 
 /// Marks of an ACK beside the data it acknowledges.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +35,20 @@ pub(super) fn answer(ack: &Ack, span: Span, missing: Option<u16>) -> Answer {
     }
 }
 
+/// A time in which the receiver sent nothing: no IP identification is missing between its packets before and after.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Silence {
+    pub from: Instant,
+    pub until: Instant,
+}
+
+impl Silence {
+    /// Whether it covers the time in which a copy would have been answered that is usually answered at `due`.
+    pub fn covers_answer(&self, due: Instant) -> bool {
+        self.from < due && due + LONGEST_DELAY < self.until
+    }
+}
+
 /// Reports of the receiver about data above its cumulative ACKs.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ReportsAbove {
@@ -39,6 +57,8 @@ pub(super) struct ReportsAbove {
     pub at: Instant,
     /// The largest SACK block since the cumulative ACK advanced, in bytes.
     pub largest: u64,
+    /// Duplicate ACKs since the cumulative ACK advanced.
+    duplicates: u8,
     /// The last ACK: its number and window.
     last: (Offset, u64),
 }
@@ -47,6 +67,7 @@ impl ReportsAbove {
     pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, without_sack: bool) {
         if ack.cumulative > self.last.0 {
             self.largest = 0;
+            self.duplicates = 0;
         }
         for block in ack.blocks() {
             if block.start > ack.cumulative {
@@ -60,12 +81,20 @@ impl ReportsAbove {
         let repeated = without_sack && this == self.last && !ack.carries_data;
         // A duplicate ACK reports some byte above (RFC 5681 §3.2).
         if repeated && ack.cumulative >= una {
+            self.duplicates = self.duplicates.saturating_add(1);
             let above = ack.cumulative + 1;
             if above > self.highest {
                 (self.highest, self.at) = (above, at);
             }
         }
         self.last = this;
+    }
+
+    /// Whether as much was reported above a segment as shows its loss (RFC 6675 §2: DupThresh segments). Without SACK, duplicate
+    /// ACKs report it of the segment at `acked`.
+    pub fn are_many(&self, segment: Span, acked: Offset) -> bool {
+        let by_blocks = self.highest.0 >= segment.end.0.saturating_add(3 * segment.len());
+        by_blocks || (self.duplicates >= 3 && segment.start == acked)
     }
 
     /// Whether something sent after the byte at `start` was reported.

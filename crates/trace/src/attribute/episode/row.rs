@@ -65,6 +65,8 @@ pub(crate) struct PriorTransmissions {
     pub acked: Offset,
     /// The last copy, if it was captured.
     pub last_copy: Option<Transmission>,
+    /// The receiver is so near that the time of its answer shows no copy.
+    pub near_receiver: bool,
     /// When the receiver usually answers that copy.
     pub answer_due: Option<Instant>,
     /// By how much the path may delay it or the answer.
@@ -119,8 +121,12 @@ pub(super) struct Row {
     pub all_due: Instant,
     /// Its bytes were acknowledged before it was captured.
     pub acknowledged: bool,
+    /// When the receiver usually answers the last copy before it, if that was captured.
+    pub answer_due: Option<Instant>,
     /// What the receiver said of the earlier copies before it.
     pub testimony: Testimony,
+    /// The receiver is so near that the time of its answer shows no copy.
+    pub near_receiver: bool,
     pub clues: Clues,
 }
 
@@ -166,6 +172,9 @@ impl Row {
                 Some((Verdict::Needed, Evidence::NoCopySeen).into())
             }
             PacketKind::Repeated if vantage == Vantage::Between => Some(self.witnessed()),
+            PacketKind::FilledGap(Some(true)) if self.near_receiver => {
+                Some(self.unless_too_early(Evidence::NoCopySeen))
+            }
             PacketKind::Repeated | PacketKind::FilledGap(Some(true)) => Some(self.verdict),
             PacketKind::FilledGap(None) if vantage == Vantage::Sender => Some(self.verdict),
             PacketKind::FilledGap(None) => Some((Verdict::Unknowable, Evidence::LooksFirst).into()),
@@ -174,6 +183,15 @@ impl Row {
 }
 
 impl Row {
+    /// The receiver turned out not to be here: of a copy that passed, and that nothing acknowledges, nothing is known.
+    pub fn doubt_arrival(&mut self) {
+        let ConditionalVerdict { if_reporting, if_silent } = self.verdict;
+        let unheard = [if_reporting, if_silent].iter().any(|heard| heard.1 == Evidence::NotAcknowledged);
+        if unheard && self.testimony == Testimony::None {
+            self.testimony = Testimony::Unanswered;
+        }
+    }
+
     /// What the capture shows of the copies' arrival, unless the receiver says otherwise: a copy that passed the capture
     /// point has not arrived. Behind it a queue, a checksum or a full buffer may have dropped it.
     fn confirmed(&self, seen: (Verdict, Evidence)) -> ConditionalVerdict {
@@ -189,11 +207,24 @@ impl Row {
         ConditionalVerdict { if_reporting: confirm(if_reporting), if_silent: confirm(if_silent) }
     }
 
+    /// The verdict by ACKs, needed with this evidence if it rests on an answer that came too early.
+    fn unless_too_early(&self, needed: Evidence) -> ConditionalVerdict {
+        let ConditionalVerdict { if_reporting, if_silent } = self.verdict;
+        let with = |heard| match heard {
+            (Verdict::Spurious, Evidence::AckTooEarly) => (Verdict::Needed, needed),
+            _ => heard,
+        };
+        ConditionalVerdict { if_reporting: with(if_reporting), if_silent: with(if_silent) }
+    }
+
     /// The verdict by the receiver's ACKs, away from the sender. What stays open is decided by the hole that they
     /// reported after the last copy should have arrived. Nothing fills it sooner than the retransmission, unless its ACK
     /// comes too early, and then the verdict is not open.
     fn witnessed(&self) -> ConditionalVerdict {
-        let ConditionalVerdict { if_reporting, if_silent } = self.verdict;
+        let ConditionalVerdict { if_reporting, if_silent } = match self.testimony {
+            Testimony::Missing if self.near_receiver => self.unless_too_early(Evidence::NoDuplicate),
+            _ => self.verdict,
+        };
         let with = |heard: (Verdict, Evidence), other: (Verdict, Evidence)| match (heard, other.0, self.testimony) {
             ((Verdict::Unknowable, _), Verdict::Spurious, _) | (_, _, Testimony::None) => heard,
             ((Verdict::Unknowable, _), Verdict::Needed, _) => other,

@@ -35,6 +35,7 @@ fn the_copy_count_saturates() {
             order_by_id: None,
             has_new_bytes: false,
             refused_with_syn: false,
+            near_receiver: false,
             beyond_window: false,
             copies: Some(before),
             revealed_ts: None,

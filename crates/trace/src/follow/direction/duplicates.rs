@@ -24,6 +24,9 @@ const REMEMBERED: usize = 8;
 /// second (RFC 6298 §2.1), and a fast retransmit waits for an ACK.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(1);
 
+/// No mirror shows a packet again so much later, and few senders retransmit sooner with a timer.
+const LONGEST_MIRRORED: Duration = Duration::from_millis(100);
+
 /// [`AT_ONCE`] in ticks.
 const TICKS_AT_ONCE: u32 = 977;
 
@@ -199,7 +202,10 @@ impl DirectionState {
         }
         match (before.ip_id, sent.ip_id) {
             (Some(first), Some(now)) if first != now && !is_segment_of(before.span, first, span, now) => false,
-            (Some(id), Some(now)) if id != 0 && id == now => true,
+            // A retransmission has a later timestamp, if any. Some load balancers keep the identification.
+            (Some(id), Some(now)) if id != 0 && id == now => {
+                sent.ts.is_some() || sent.at.since(before.last_sent_at) < LONGEST_MIRRORED
+            }
             _ => sent.at.since(before.last_sent_at) < self.least_interval(packet, context),
         }
     }
