@@ -7,7 +7,7 @@ use std::{
 
 use recoup_path::{self as path, TcpFacts};
 use recoup_units::{FlowId, Instant};
-use recoup_wire::{Flags, SackBlocks, decode_unverified};
+use recoup_wire::{Ecn, Flags, SackBlocks, decode_unverified};
 
 use crate::VnetHeader;
 
@@ -80,6 +80,40 @@ impl path::Packet for RelayedPacket {
             self.buffer[header + (bit / 8) as usize] ^= 1 << (bit % 8);
             self.damaged = true;
         }
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        ecn(self.bytes()).is_capable()
+    }
+
+    fn mark(&mut self) {
+        let len = self.len;
+        mark(&mut self.buffer[..len]);
+    }
+}
+
+/// The ECN field of an IP packet (RFC 3168 §5): in IPv6, the traffic class stands across the first two bytes.
+fn ecn(packet: &[u8]) -> Ecn {
+    match *packet {
+        [version, second, ..] if version >> 4 == 6 => Ecn::from_ip(second >> 4),
+        [_, service, ..] => Ecn::from_ip(service),
+        _ => Ecn::NONE,
+    }
+}
+
+/// Sets the field to "congestion experienced". In IPv4 the header's checksum changes with it (RFC 1624 §3, eqn. 3).
+fn mark(packet: &mut [u8]) {
+    match packet {
+        [version, second, ..] if *version >> 4 == 6 => *second |= 0b11 << 4,
+        [_, service, _, _, _, _, _, _, _, _, high, low, ..] => {
+            let added = u32::from(!*service & 0b11);
+            *service |= 0b11;
+            // The complement of the sum goes down by what the header's word went up.
+            let sum = u32::from(!u16::from_be_bytes([*high, *low])) + added;
+            let folded = (sum & 0xffff) + (sum >> 16);
+            [*high, *low] = (!(folded as u16)).to_be_bytes();
+        }
+        _ => {}
     }
 }
 

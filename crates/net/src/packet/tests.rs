@@ -119,3 +119,27 @@ fn link_local_packets_are_known_by_their_destination() {
     }
     assert!(!is_link_local(b"") && !is_link_local(&[0x60]));
 }
+
+#[test]
+fn a_mark_keeps_the_checksum_right() {
+    for service in 0..=255 {
+        for (src, dst) in [("192.0.2.1:9", "192.0.2.2:80"), ("[fd00::1]:9", "[fd00::2]:80")] {
+            let mut bytes = segment(src, dst, 7, Flags::ACK, b"data");
+            if src.starts_with('[') {
+                bytes[1] = service << 4 | bytes[1] & 0xf;
+            } else {
+                bytes[1] = service;
+                bytes[10..12].fill(0);
+                let sum =
+                    bytes[..20].as_chunks::<2>().0.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum::<u32>();
+                let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+                bytes[10..12].copy_from_slice(&sum.to_be_bytes());
+            }
+            let mut packet = packet(bytes);
+            assert_eq!(packet.is_ecn_capable(), service & 0b11 != 0);
+            packet.mark();
+            assert!(ecn(packet.bytes()).is_marked());
+            assert!(recoup_wire::decode(packet.bytes()).is_ok(), "{service:#x}");
+        }
+    }
+}

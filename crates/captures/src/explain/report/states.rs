@@ -101,7 +101,7 @@ fn policed(facts: &Facts) -> Option<String> {
     };
     let (rates, bursts) = (said(rates?, bit_rate), said(bursts?, bytes));
     Some(format!(
-        "A policer held {} to {rates}: a burst of {bursts} passed above that rate, then what exceeded it was dropped, and no \
+        "A policer held {} to {rates}: a burst of at least {bursts} passed above that rate, then what exceeded it was dropped, and no \
          queue grew. Pacing at that rate avoids the losses.",
         count(senders, "sender")
     ))
