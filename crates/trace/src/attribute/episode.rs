@@ -78,6 +78,8 @@ pub(crate) struct Episode {
     quiet_steps: u32,
     /// The capture may have cut SACK blocks from a recorded ACK, so the sender knew more than a replay.
     blocks_cut: bool,
+    /// When the receiver last sent what may answer a segment, or packets of it were lost.
+    answered_at: Instant,
     /// The receiver's last long silence.
     silence: Silence,
     /// Quiet steps after which recording stops.
@@ -343,7 +345,7 @@ impl Episode {
             sent_after_higher: kind == PacketKind::FilledGap(Some(true)) && prior.copies.is_some(),
         };
         self.arrival_verdicts.on_arrival(index, span, copy, seen);
-        self.heard_at = self.heard_at.max(prior.advanced_at.unwrap_or_default());
+        self.answered_at = self.answered_at.max(prior.advanced_at.unwrap_or_default());
         let retransmitted = matches!(kind, PacketKind::Repeated | PacketKind::FilledGap(None | Some(true)));
         let syn = segment.flags.contains(Flags::SYN);
         let row = Row {
@@ -522,8 +524,14 @@ impl Episode {
     /// that it may cover.
     pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, marks: AckMarks, sent: SentSegments<'_>) {
         let AckMarks { echo, ts, missing, blocks_cut } = marks;
-        if missing == Some(0) && at.since(self.heard_at.min(at)) > LONGEST_DELAY {
-            self.on_silence(Silence { from: self.heard_at, until: at });
+        if missing != Some(0) {
+            self.answered_at = at;
+        } else if at.since(self.answered_at.min(at)) > LONGEST_DELAY {
+            self.on_silence(Silence { from: self.answered_at, until: at });
+        }
+        // Data of the receiver that acknowledges nothing new answers nothing.
+        if !ack.carries_data || ack.cumulative > una {
+            self.answered_at = at;
         }
         self.heard_at = at;
         self.blocks_cut |= blocks_cut;

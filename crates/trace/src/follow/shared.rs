@@ -260,6 +260,17 @@ mod tests {
     }
 
     #[test]
+    fn a_long_response_time_is_no_distance_without_a_handshake() {
+        for (has_syn, expected) in [(false, None), (true, Some(9_980_000_000))] {
+            let mut shared = Shared { has_syn, ..shared() };
+            shared.on_response(9_980_000_000, 0);
+            shared.on_response(20_000_000, 1);
+            assert_eq!(shared.distance(0), expected);
+            assert_eq!(shared.distance(1), Some(20_000_000));
+        }
+    }
+
+    #[test]
     fn a_capture_that_names_the_sender_decides() {
         let mut shared = shared();
         shared.on_response(100, 0);

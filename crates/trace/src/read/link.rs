@@ -3,8 +3,7 @@
 use super::Reason;
 
 /// The supported link types, for messages.
-pub(super) const KNOWN: &str =
-    "Ethernet (1), raw IP (101, 12, 14, 228, 229), Linux cooked (113, 276), BSD loopback (0, 108) or PPP (9, 50, 104)";
+pub(super) const KNOWN: &str = "Ethernet (1), raw IP (101, 12, 14, 228, 229), Linux cooked (113, 276), BSD loopback (0, 108), PPP (9, 50, 104), FDDI (10) or NFLOG (239)";
 
 /// A supported link type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +21,9 @@ pub(super) enum Link {
     Ppp,
     /// Cisco HDLC.
     Hdlc,
+    Fddi,
+    /// Linux netfilter's log.
+    Nflog,
 }
 
 /// Where the IP packet is in a frame.
@@ -68,6 +70,8 @@ impl Link {
             0 | 108 => Self::Loopback,
             9 | 50 => Self::Ppp,
             104 => Self::Hdlc,
+            10 => Self::Fddi,
+            239 => Self::Nflog,
             _ => return None,
         })
     }
@@ -96,6 +100,9 @@ impl Link {
             Self::Ppp => ppp(frame).map(at),
             // Address, control, and a protocol number like an EtherType (RFC 1547 §4.3.1).
             Self::Hdlc => after_ether_type(frame, 2).map(at),
+            // Frame control and two addresses; LLC follows, as after a length in Ethernet (RFC 1390).
+            Self::Fddi => behind(0, frame, 13).map(at),
+            Self::Nflog => nflog(frame).map(at),
         }
     }
 }
@@ -279,6 +286,25 @@ fn after_ppp_protocol(frame: &[u8], at: usize) -> Result<usize, Reason> {
         [0, PPP_COMPRESSED, ..] | [PPP_COMPRESSED, ..] => Err(Reason::CompressedPpp),
         _ => Err(Reason::NotIp),
     }
+}
+
+/// The offset of the packet in a netfilter log: a header of four bytes, and attributes whose lengths and types are in the
+/// byte order of the host, each padded to four bytes (<https://www.tcpdump.org/linktypes/LINKTYPE_NFLOG.html>).
+fn nflog(frame: &[u8]) -> Result<usize, Reason> {
+    const PAYLOAD: u16 = 9;
+    let find = |number: fn([u8; 2]) -> u16| {
+        let mut at = 4;
+        loop {
+            let [a, b, c, d] = *frame.get(at..)?.first_chunk()?;
+            let (len, kind) = (usize::from(number([a, b])), number([c, d]));
+            if kind == PAYLOAD {
+                return Some(at + 4);
+            }
+            at += len.max(4).next_multiple_of(4);
+        }
+    };
+    let start = find(u16::from_le_bytes).or_else(|| find(u16::from_be_bytes)).ok_or(Reason::Cut)?;
+    is_ip(frame, start)
 }
 
 /// Linux cooked, version 1. The packet type is 4 if this host sent it, and 0 if it was sent to this

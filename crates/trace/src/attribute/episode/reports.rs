@@ -35,7 +35,7 @@ pub(super) fn answer(ack: &Ack, span: Span, missing: Option<u16>) -> Answer {
     }
 }
 
-/// A time in which the receiver sent nothing: no IP identification is missing between its packets before and after.
+/// A time in which the receiver answered nothing: no IP identification is missing between its packets before and after.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Silence {
     pub from: Instant,

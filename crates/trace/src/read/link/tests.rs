@@ -44,6 +44,10 @@ fn the_packet_is_found_after_each_kind_of_header() {
         (50, vec![0xff, 3, 0, 0x21], None),
         (9, vec![0x21], None),
         (104, vec![0x0f, 0, 8, 0], None),
+        (10, [&[0x50], &ADDRESSES[..], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat(), None),
+        // The packet's mark, of five bytes with padding, and the packet, in either byte order.
+        (239, vec![2, 0, 0, 0, 9, 0, 3, 0, 1, 2, 3, 4, 5, 0, 0, 0, 24, 0, 9, 0], None),
+        (239, vec![2, 0, 0, 0, 0, 8, 0, 3, 1, 2, 3, 4, 0, 24, 0, 9], None),
     ] {
         let frame = [&header[..], &ip].concat();
         let link = Link::of(link).expect("a known link type");
