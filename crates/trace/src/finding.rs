@@ -529,11 +529,26 @@ pub struct Direction {
     pub time: TimeByState,
     /// The time it lost, by cause.
     pub lost: LostTime,
+    /// The late ACKs that lost most of it, at most 20, in order.
+    pub late_acks: Vec<LateAckFound>,
     /// The policer that its losses show.
     pub policer: Option<Policer>,
     /// Explaining all of it would have cost too much time: some triggers are unknown, and some
     /// verdicts stay open.
     pub too_costly: bool,
+}
+
+/// An ACK that came late without a retransmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateAckFound {
+    /// Its frame in the capture.
+    pub frame: u64,
+    /// When it was captured.
+    pub at: Instant,
+    /// How much later it came than it was due. Where both directions lost the same time, this is more than what counts.
+    pub lost: Duration,
+    /// [`Cause::DelaySpike`] or [`Cause::LostAcks`].
+    pub cause: Cause,
 }
 
 /// Retransmissions by trigger (the last row: unknown) and verdict.

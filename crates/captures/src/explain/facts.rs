@@ -13,12 +13,13 @@ use recoup_recovery::Trigger;
 use recoup_support::stats::Durations;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    Cause, Connection, Direction, EcnCounts, HeldConnections, LostTime, Retransmission, Revision, SenderState, Tally,
-    TimeByState, Vantage, Verdict, WhyUnknown,
+    Cause, Closing, Connection, Direction, EcnCounts, HeldConnections, LostTime, Opening, Retransmission, Revision,
+    SenderState, Tally, TimeByState, Vantage, Verdict, WhyUnknown,
 };
 use recoup_trace::timeline::Timeline;
 use recoup_units::Instant;
 use std::mem::take;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// A state or cause that takes up less than this share of a connection is not counted for it.
@@ -58,6 +59,8 @@ pub struct Facts {
     pub lost: LostTime,
     /// Connections that lost time.
     pub losers: u64,
+    /// Connections that nobody opened.
+    pub unopened: Unopened,
     /// FINs that nobody answered, and nobody waited for.
     pub unanswered_fins: u64,
     /// The longest episodes.
@@ -98,6 +101,55 @@ pub struct Policed {
     pub bursts: Option<(u64, u64)>,
 }
 
+/// Connections whose SYN no SYN-ACK answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unopened {
+    /// Those that nothing answered, though the SYN was repeated.
+    pub connections: u64,
+    /// Their SYNs.
+    pub syns: u64,
+    /// The longest of them.
+    pub longest: Duration,
+    /// The server of one of them.
+    pub server: Option<IpAddr>,
+    /// They had several servers.
+    pub several_servers: bool,
+    /// Connections that a reset refused.
+    pub refused: u64,
+}
+
+impl Unopened {
+    fn of(connection: &Connection) -> Self {
+        let [there, back] = &connection.directions;
+        let life = connection.duration();
+        let never_opened = connection.opening == Opening::Handshake
+            && back.segments == 0
+            && there.bytes == 0
+            && there.time.of(SenderState::Connecting) == life;
+        let syns = there.segments.saturating_sub(there.duplicates);
+        match (never_opened, back.absent) {
+            (true, true) if syns > 1 => {
+                let server = Some(connection.endpoints.dst.ip());
+                Self { connections: 1, syns, longest: life, server, ..Self::default() }
+            }
+            (true, false) if connection.closing == Closing::Reset => Self { refused: 1, ..Self::default() },
+            _ => Self::default(),
+        }
+    }
+}
+
+impl Merge for Unopened {
+    fn merge(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.syns += other.syns;
+        self.longest = self.longest.max(other.longest);
+        let differs = self.server.zip(other.server).is_some_and(|(mine, theirs)| mine != theirs);
+        self.several_servers |= other.several_servers || differs;
+        self.server = self.server.or(other.server);
+        self.refused += other.refused;
+    }
+}
+
 /// Congestion that routers signalled by marks (ECN).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
@@ -120,6 +172,8 @@ pub struct CauseFacts {
     pub rtt: Durations,
     /// Segments retransmitted.
     pub segments: u64,
+    /// Retransmission timeouts in its episodes.
+    pub timeouts: u64,
 }
 
 /// Episodes, and their time in recovery.
@@ -246,6 +300,7 @@ impl Facts {
         self.losses_by_side[1] += up.behind + down.before;
         self.marks.add(&connection.directions);
         rows.iter().for_each(|row| self.retransmission(row));
+        self.timeouts(&connection, rows);
         let lost = lost_by(&connection);
         self.lost.merge(&lost);
         self.losers += u64::from(!lost.total().is_zero());
@@ -255,6 +310,7 @@ impl Facts {
         if connection.capture_point.number == 0 {
             let time = &connection.directions[main_direction(&connection)].time;
             self.connections += 1;
+            self.unopened.merge(&Unopened::of(&connection));
             let captured_at = CapturedAt::of(&connection);
             self.captured_at[captured_at as usize] += 1;
             if captured_at == CapturedAt::Between {
@@ -293,6 +349,20 @@ impl Facts {
         }
     }
 
+    /// Counts the retransmission timeouts of each episode that lost time.
+    fn timeouts(&mut self, connection: &Connection, rows: &[Retransmission]) {
+        let mut causes = [None; 2];
+        for row in rows.iter().filter(|row| !row.syn) {
+            let current = &mut causes[usize::from(row.endpoints.src != connection.endpoints.src)];
+            if let Some(cost) = row.cost {
+                *current = Some(cost.cause).filter(|_| !cost.lost.is_zero());
+            }
+            if let Some(cause) = current.filter(|_| row.triggers.first() == Some(Trigger::Rto)) {
+                self.causes[cause as usize].timeouts += 1;
+            }
+        }
+    }
+
     fn retransmission(&mut self, row: &Retransmission) {
         self.timeline.on_retransmission(row.at);
         let Some(cost) = &row.cost else {
@@ -300,8 +370,9 @@ impl Facts {
         };
         let trigger = row.triggers.first();
         let facts = &mut self.causes[cost.cause as usize];
-        let fin_alone = row.fin && row.len == 0 && cost.cause == Cause::Unanswered;
-        self.unanswered_fins += u64::from(fin_alone);
+        // With the FIN or before it, it may hold the last words of TLS.
+        let nobody_waited = cost.cause == Cause::Unanswered && cost.lost.is_zero();
+        self.unanswered_fins += u64::from(nobody_waited);
         self.stalls.add(row, cost);
         if !cost.lost.is_zero() {
             facts.each.add(cost.lost);
@@ -342,7 +413,7 @@ view!(Facts: connections, vantages);
 impl Collector for Facts {
     fn merge(&mut self, other: Self) {
         merge_fields!(self, other: connections, span, segments, bytes, captured_at, vantages, connection_time, time);
-        merge_fields!(self, other: distances, losses_by_side, marks, policed);
+        merge_fields!(self, other: distances, losses_by_side, marks, policed, unopened);
         merge_fields!(self, other: connections_in_state, lost, losers, unanswered_fins, stalls, causes, recovering, retransmissions);
         merge_fields!(self, other: fast_recoveries, rtt, long_rtt);
         self.timeline.merge(other.timeline);
@@ -361,6 +432,6 @@ impl Collector for Facts {
     }
 }
 
-merge_fields!(CauseFacts: connections, each, detection, rtt, segments);
+merge_fields!(CauseFacts: connections, each, detection, rtt, segments, timeouts);
 merge_fields!(EpisodeTime: episodes, time);
 merge_fields!(Policed: senders, rates, bursts);

@@ -94,6 +94,37 @@ fn side_text(sender: SocketAddr, side: &Direction) -> String {
     format!("{sender} sent {} with {retransmissions}{rtt}, {captured}. Its time: {}.", bytes(side.bytes), list(&shares))
 }
 
+/// The late ACKs without a retransmission that lost most, in the order of time.
+fn late_acks(connection: &Connection) -> Vec<String> {
+    let ends = [connection.endpoints.src, connection.endpoints.dst];
+    let of = |(side, direction): (usize, &Direction)| -> Vec<_> {
+        direction.late_acks.iter().map(|late| (*late, ends[1 - side])).collect()
+    };
+    let mut late: Vec<_> = connection.directions.iter().enumerate().flat_map(of).collect();
+    late.sort_by_key(|(late, _)| (Reverse(late.lost), late.frame));
+    late.truncate(LISTED);
+    late.sort_by_key(|(late, _)| late.frame);
+    let mut lines = Vec::new();
+    if !late.is_empty() {
+        lines.push("Late ACKs (time since the first packet, frame of the ACK, lost time, what happened):".into());
+    }
+    for (late, sender) in late {
+        let since = late.at.since(connection.begun);
+        let why = match late.cause {
+            Cause::LostAcks => "ACKs before it were lost",
+            _ => "it came later than the usual round-trip time",
+        };
+        let line = format!(
+            "  {:>10}  frame {:<8} {:>8}  {sender} sent the ACK: {why}",
+            format!("{:.3} s", since.as_secs_f64()),
+            late.frame,
+            duration(late.lost)
+        );
+        lines.extend(wrap(&line, 35));
+    }
+    lines
+}
+
 /// The episodes that lost most, in the order of time, and the losses that have no retransmission.
 fn episodes(connection: &Connection, rows: &[Retransmission]) -> Vec<String> {
     let costly = rows.iter().filter_map(|row| Some((row, row.cost?)));
@@ -124,6 +155,7 @@ fn episodes(connection: &Connection, rows: &[Retransmission]) -> Vec<String> {
         );
         lines.extend(wrap(&line, 35));
     }
+    lines.extend(late_acks(connection));
     for direction in &connection.directions {
         for cause in [Cause::ZeroWindow, Cause::NagleDelayedAck] {
             let times = direction.lost.times(cause);

@@ -252,3 +252,74 @@ fn the_order_of_connections_is_the_one_asked_for() {
         assert_eq!(order(by), first, "{}", by.name());
     }
 }
+
+/// A connection of two to four SYNs, of which `answer` says how it ended.
+fn unopened(id: u64, syns: u64, refused: bool) -> Connection {
+    let mut unopened = connection(id);
+    let mut client = Direction { segments: syns, ..Direction::default() };
+    client.time.add(SenderState::Connecting, 1_000_000_000);
+    let server = Direction { time: client.time, absent: !refused, ..Direction::default() };
+    unopened.closing = if refused { Closing::Reset } else { Closing::CaptureEnd };
+    unopened.packets = syns + u64::from(refused);
+    unopened.handshake_rtt = None;
+    unopened.directions = [client, server];
+    unopened
+}
+
+#[test]
+fn syns_that_nobody_answers_take_a_sentence() {
+    let mut facts = Facts::new(SortBy::TimeLost, 5);
+    for (id, syns, refused) in [(0, 4, false), (1, 3, false), (2, 1, true), (3, 1, false)] {
+        facts.connection(unopened(id, syns, refused), &[]);
+    }
+    let report = Report::new(&analyzed(facts));
+    assert_eq!(
+        report.time[1..],
+        [
+            "Nobody answered the 7 SYNs of 2 connections to 192.0.2.1, sent for up to 1.00 s: the host or the path did not answer.",
+            "1 connection was refused: a reset answered the SYN."
+        ]
+    );
+    assert!(report.causes.is_empty());
+}
+
+#[test]
+fn an_episode_says_how_many_timeouts_it_took() {
+    let mut facts = Facts::new(SortBy::TimeLost, 5);
+    let mut connection = connection(0);
+    let cost = EpisodeCost {
+        recovering: ms(9000),
+        lost: ms(9000),
+        detection: Some(ms(1000)),
+        segments: 3,
+        cause: Cause::LossByTimeout,
+    };
+    connection.directions[1].lost.add(cost.cause, cost.lost);
+    let rows = [1, 2, 3].map(|frame| {
+        let row = episode(&connection, frame, Trigger::Rto, cost);
+        Retransmission { cost: row.cost.filter(|_| frame == 1), ..row }
+    });
+    facts.connection(connection, &rows);
+    let report = Report::new(&analyzed(facts));
+    assert_eq!(
+        report.causes[0].text,
+        "Once: the receiver had reported data sent later, but the sender waited for its retransmission timeout \
+         after 1.00 s (3 timeouts in all)."
+    );
+}
+
+#[test]
+fn a_connection_lists_its_late_acks() {
+    let mut found = crate::analysis::OneConnection::of(Some(0));
+    let mut connection = connection(0);
+    let at = connection.begun + ms(500);
+    let late = recoup_trace::finding::LateAckFound { frame: 44, at, lost: ms(207), cause: Cause::DelaySpike };
+    connection.directions[1].lost.add(Cause::DelaySpike, late.lost);
+    connection.directions[1].late_acks = vec![late];
+    found.connection(connection, &[]);
+    found.order();
+    let counts = Counts::default();
+    let analyzed = Analyzed { capture: "web1.pcap".into(), counts, interrupted: false, findings: found };
+    let text = connection_text(&analyzed).unwrap();
+    assert!(text.contains("     0.500 s  frame 44         207 ms  198.51.100.1:30000 sent the ACK"), "{text}");
+}

@@ -21,6 +21,8 @@
 //! the next one did not fit into the window until just before it was sent. What the time since the last new
 //! segment belongs to is open until then: one pending interval for each direction.
 //!
+//! After a closed window, the sender may take longer to answer the ACK that opens it: up to [`Patience`].
+//!
 //! A segment that did fit for longer waited for something else: with data in flight for the congestion window, the path
 //! or the application, which look the same; with nothing in flight for the application.
 
@@ -69,6 +71,10 @@ struct RareTime {
     held: Pending,
     /// When the window closed; `NEVER` while it is open.
     closed_since: Instant,
+    /// The window was closed before.
+    opened: Option<Opened>,
+    /// A probe showed that data waited while it was closed.
+    probed: bool,
     /// When the last interval ended that was no time of the network.
     decided: Instant,
     recovery: Option<Recovery>,
@@ -91,12 +97,34 @@ impl Default for RareTime {
             packets_missing: 0,
             held: Pending::default(),
             closed_since: NEVER,
+            opened: None,
+            probed: false,
             decided: Instant::ZERO,
             recovery: None,
             is_closing: false,
             is_over: false,
         }
     }
+}
+
+/// How the window opened.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Opened {
+    at: Instant,
+    /// The right edge before.
+    edge: Offset,
+    /// A segment that follows within this time in ns waited for it.
+    within: u64,
+}
+
+/// How long in ns a segment may take to follow the ACK that lets it go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// An ACK that makes room.
+    pub usual: u64,
+    /// One that opens a closed window. Data that follows within a quarter of the time in which the window was closed waited
+    /// for it, rather than being written just then.
+    pub closed: u64,
 }
 
 /// A recovery that is not complete.
@@ -181,15 +209,17 @@ impl Division {
         }
     }
 
-    /// Sends new data or a FIN, of which `least` bytes leave together if at all. `tolerance`: how long in ns a segment
-    /// may take to follow the ACK that made room for it.
+    /// Sends new data or a FIN, of which `least` bytes leave together if at all.
     #[inline]
-    pub fn on_new(&mut self, at: Instant, span: Span, least: u32, heard: Heard, tolerance: u64) {
+    pub fn on_new(&mut self, at: Instant, span: Span, least: u32, heard: Heard, patience: Patience) {
         if !self.has_begun() {
             return;
         }
         let at = at.max(self.since);
-        let edge = if at.nanos_since(self.edge_at) <= tolerance { self.edge_before } else { heard.edge };
+        let edge = if at.nanos_since(self.edge_at) <= patience.usual { self.edge_before } else { heard.edge };
+        let opened = self.rare.as_mut().and_then(|rare| rare.opened.take());
+        let edge =
+            opened.filter(|opened| at.nanos_since(opened.at) <= opened.within).map_or(edge, |opened| opened.edge);
         if at == self.since {
             return self.idle_since = NEVER;
         }
@@ -221,9 +251,9 @@ impl Division {
         before: Heard,
         now: Heard,
         end: Offset,
-        tolerance: u64,
+        patience: Patience,
     ) -> Option<RecoveredRow> {
-        if now.edge != before.edge && at.nanos_since(self.edge_at) > tolerance {
+        if now.edge != before.edge && at.nanos_since(self.edge_at) > patience.usual {
             self.edge_before = before.edge;
             self.edge_at = at;
         }
@@ -237,13 +267,20 @@ impl Division {
             self.idle_since = if is_absent { self.since } else { at.max(self.since) };
         }
         if self.rare.is_some() || now.una >= now.edge {
-            return self.on_rare_ack(at, now, is_idle);
+            return self.on_rare_ack(at, before, now, is_idle, patience);
         }
         None
     }
 
     /// The window is closed, or was, or the sender recovers from a loss.
-    fn on_rare_ack(&mut self, at: Instant, now: Heard, is_idle: bool) -> Option<RecoveredRow> {
+    fn on_rare_ack(
+        &mut self,
+        at: Instant,
+        before: Heard,
+        now: Heard,
+        is_idle: bool,
+        patience: Patience,
+    ) -> Option<RecoveredRow> {
         let at = at.max(self.since);
         let is_closed = now.una >= now.edge;
         let rare = self.rare.get_or_insert_default();
@@ -264,6 +301,12 @@ impl Division {
         } else if rare.recovery.is_none() && is_closed != (rare.closed_since != NEVER) {
             rare.held.closed += closed_time(rare.closed_since, self.since, at);
             rare.closed = rare.closed.saturating_add(is_closed.into());
+            rare.opened = (!is_closed).then(|| {
+                let quarter = at.nanos_since(rare.closed_since) / 4;
+                let within = if rare.probed { patience.closed } else { patience.closed.min(quarter) };
+                Opened { at, edge: before.edge, within }
+            });
+            rare.probed = false;
             rare.closed_since = if is_closed { at } else { NEVER };
         }
         row
@@ -275,6 +318,7 @@ impl Division {
         if self.has_begun() && self.rare.as_ref().is_some_and(|rare| rare.closed_since != NEVER) {
             let at = at.max(self.since);
             self.decide(at, true);
+            self.rare.get_or_insert_default().probed = true;
             self.since = at;
             if self.idle_since != NEVER {
                 self.idle_since = at;
@@ -371,10 +415,16 @@ impl Division {
         }
     }
 
+    /// Whether a reset ended the connection.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.is_over)
+    }
+
     /// Either end sent a reset.
     #[cold]
     pub fn on_reset(&mut self, at: Instant, is_closing: bool) -> Option<RecoveredRow> {
-        if !self.has_begun() || self.rare.as_ref().is_some_and(|rare| rare.is_over) {
+        if !self.has_begun() || self.is_over() {
             return None;
         }
         let row = self.end(at, is_closing);

@@ -62,12 +62,12 @@ impl TimeByState {
         self.unknown[why as usize] += nanos;
     }
 
-    /// Time taken for recovery was the network's.
-    pub(crate) fn withdraw_recovery(&mut self, time: Duration) {
+    /// Time taken for recovery belongs to another state.
+    pub(crate) fn withdraw_recovery(&mut self, time: Duration, to: SenderState) {
         let recovering = &mut self.nanos[SenderState::Recovering as usize];
         let nanos = (time.as_nanos() as u64).min(*recovering);
         *recovering -= nanos;
-        self.add(SenderState::Network, nanos);
+        self.add(to, nanos);
     }
 
     /// Adds the time of another direction.

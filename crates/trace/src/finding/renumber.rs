@@ -18,6 +18,9 @@ impl Connection {
         self.id = self.id.saturating_add(by.connections);
         let [first, last] = [self.frames.start(), self.frames.end()].map(|frame| frame.saturating_add(by.frames));
         self.frames = first..=last;
+        for late in self.directions.iter_mut().flat_map(|direction| &mut direction.late_acks) {
+            late.frame = late.frame.saturating_add(by.frames);
+        }
     }
 }
 

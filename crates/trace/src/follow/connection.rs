@@ -71,7 +71,7 @@ pub(crate) struct ConnectionState {
     was_over: bool,
     /// Which ends have sent a packet.
     has_sent: [bool; 2],
-    reset: bool,
+    reset: Reset,
     /// A SYN came after the last ACK of the end that sends direction 0.
     in_handshake: bool,
     /// The marks of its packets do not show, or not yet, whether they belong to it.
@@ -109,6 +109,19 @@ pub(crate) struct ConnectionState {
     first: Instant,
     /// The last SYN of each direction, and when it passed.
     syns: [Option<LastSyn>; 2],
+    /// Which ends sent a reset.
+    reset_by: [bool; 2],
+}
+
+/// Whether a reset ended a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Reset {
+    #[default]
+    No,
+    /// The end that sends this direction (0 or 1) sent one that lay beyond the window. If the other end goes on, it ignored
+    /// that.
+    BeyondWindow(bool),
+    Yes,
 }
 
 const _: () = {
@@ -142,7 +155,8 @@ impl ConnectionState {
             packets: 0,
             has_sent: [false; 2],
             opening: Opening::MidConnection,
-            reset: false,
+            reset: Reset::No,
+            reset_by: [false; 2],
             in_handshake: false,
             handshake: Handshake::default(),
             directions: [DirectionState::default(), DirectionState::default()],
@@ -183,7 +197,8 @@ impl ConnectionState {
         self.packets = 0;
         self.has_sent = [false; 2];
         self.opening = if syn { Opening::Handshake } else { Opening::MidConnection };
-        self.reset = false;
+        self.reset = Reset::No;
+        self.reset_by = [false; 2];
         self.in_handshake = false;
         self.counted_memory = 0;
         self.knows_close = [false; 2];
@@ -214,8 +229,11 @@ impl ConnectionState {
         self.last_frame = packet.frame;
         self.has_sent[side] = true;
         if !reaches(Step::Follow) {
-            self.reset |= (packet.segment.flags).intersects(Flags::FIN.union(Flags::RST));
-            return !replace(&mut self.was_over, self.reset) && self.reset;
+            if packet.segment.flags.intersects(Flags::FIN.union(Flags::RST)) {
+                self.reset = Reset::Yes;
+            }
+            let is_over = self.reset == Reset::Yes;
+            return !replace(&mut self.was_over, is_over) && is_over;
         }
         if reaches(Step::Sample)
             && self.directions[side].is_identical_to_recent(packet, now)
@@ -225,22 +243,32 @@ impl ConnectionState {
         }
         let flags = packet.segment.flags;
         let mut crosses_syn = false;
+        if let Reset::BeyondWindow(sender) = self.reset {
+            self.settle_doubtful_reset(sender.into(), side);
+        }
         if flags.intersects(Flags::SYN.union(Flags::RST)) {
             if flags.contains(Flags::RST) && !self.is_valid_reset(&packet.segment, side) {
-                return false;
+                let is_over = self.is_over();
+                return !replace(&mut self.was_over, is_over) && is_over;
             }
             crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
+        let sent_before = self.shared.last_packet_at[side];
         self.shared.on_packet(packet, now, side);
         if self.ecn.is_some() || EcnState::concerns(packet) {
             self.ecn.get_or_insert_default().on_packet(packet, side);
         }
-        let len = packet.segment.sequence_len();
+        let mut len = packet.segment.sequence_len();
         let [first, second] = &mut self.directions;
         let (own, peer) = match side {
             0 => (first, second),
             _ => (second, first),
         };
+        let on_ack =
+            flags.contains(Flags::FIN) && own.repeats_fin_on_ack(&packet.segment, peer, now.since(sent_before));
+        if on_ack {
+            len = 0;
+        }
         if flags.contains(Flags::ACK) {
             let context = DirectionContext { shared: &self.shared, replay_context, side: 1 - side };
             if let Some(took) = peer.on_ack(packet, len > 0, now, own, context) {
@@ -258,17 +286,21 @@ impl ConnectionState {
             let context = DirectionContext { shared: &self.shared, replay_context, side };
             own.on_packet(packet, len, now, context);
         }
-        self.reset |= flags.contains(Flags::RST);
-        if self.reset {
-            own.on_reset(now);
-            peer.on_reset(now);
+        if flags.contains(Flags::RST) {
+            self.reset = Reset::Yes;
+            self.reset_by[side] = true;
+        }
+        if self.reset == Reset::Yes {
+            for (direction, sender) in [(&mut *own, side), (&mut *peer, 1 - side)] {
+                direction.on_reset(now, DirectionContext { shared: &self.shared, replay_context, side: sender });
+            }
         }
         let peer_is_closed = peer.is_closed();
         if peer_is_closed && !self.knows_close[side] {
             self.knows_close[side] = true;
             own.on_close(now);
         }
-        let is_over = self.reset || (peer_is_closed && own.is_closed());
+        let is_over = self.reset != Reset::No || (peer_is_closed && own.is_closed());
         !replace(&mut self.was_over, is_over) && is_over
     }
 
@@ -342,7 +374,7 @@ impl ConnectionState {
             self.handshake = Handshake::default();
             self.has_sent = [false; 2];
             self.knows_close = [false; 2];
-            self.was_over = self.reset;
+            self.was_over = self.reset != Reset::No;
             self.directions.iter_mut().for_each(DirectionState::clear);
             self.marks[1] = None;
         }
@@ -380,7 +412,7 @@ impl ConnectionState {
     /// an end that is gone.
     #[cold]
     fn is_valid_reset(&mut self, segment: &Segment, side: usize) -> bool {
-        if self.reset {
+        if self.reset == Reset::Yes {
             return true;
         }
         let place = self.directions[side].compare_to_window(segment.seq);
@@ -389,14 +421,27 @@ impl ConnectionState {
             let answers_syn = segment.flags.contains(Flags::ACK) && other.is_opened_by(segment.ack);
             if other.syn().is_none() || answers_syn { Ordering::Equal } else { Ordering::Greater }
         });
+        if place == Ordering::Equal && self.directions[side].is_beyond_window(segment.seq) {
+            self.reset = Reset::BeyondWindow(side == 1);
+            return false;
+        }
         self.directions[side].foreign += u64::from(place == Ordering::Greater);
         place == Ordering::Equal
+    }
+
+    /// If the other end than the `sender` of a reset beyond the window goes on, it had ignored that.
+    #[cold]
+    fn settle_doubtful_reset(&mut self, sender: usize, side: usize) {
+        if sender != side {
+            self.reset = Reset::No;
+            self.directions[sender].foreign += 1;
+        }
     }
 
     /// Whether both ends have closed, or one sent a reset.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.reset || self.directions.iter().all(DirectionState::is_closed)
+        self.reset != Reset::No || self.directions.iter().all(DirectionState::is_closed)
     }
 
     /// The connection has just become [over](Self::is_over). Passes what it showed of each host to
@@ -417,7 +462,7 @@ impl ConnectionState {
 
     /// How it ended, if it is over.
     pub fn closing(&self) -> Closing {
-        if self.reset { Closing::Reset } else { Closing::Closed }
+        if self.reset != Reset::No { Closing::Reset } else { Closing::Closed }
     }
 
     /// Whether it consists of SYNs and SYN-ACKs alone.
@@ -458,11 +503,7 @@ impl ConnectionState {
         for timed in &mut self.pending_syns {
             timed.packet.renumber(by);
         }
-        for direction in &mut self.directions {
-            if let Some(episode) = &mut direction.episode {
-                episode.renumber(by);
-            }
-        }
+        self.directions.iter_mut().for_each(|direction| direction.renumber(by));
     }
 
     /// Its memory, in bytes.
@@ -537,7 +578,11 @@ impl ConnectionState {
             directions: Default::default(),
         };
         let mut late = [None, None];
-        let had_handshake = self.directions.iter().any(|side| side.syn().is_some());
+        let one_direction = self.has_sent != [true; 2];
+        // Whoever sends more than SYNs was answered, and the capture does not show when.
+        let only_syns = self.handshake.syn_acks == 0 && self.is_half_open();
+        let had_handshake =
+            self.opening == Opening::Handshake && self.directions.iter().any(|side| side.syn().is_some());
         for side in [0, 1] {
             let end = ConnectionEnd {
                 connection: self.id(),
@@ -550,9 +595,11 @@ impl ConnectionState {
                 at: self.last,
                 peer_closed: self.directions[side].peer_closed_at(),
                 sent_to: self.directions[side].sent_to(),
+                begins_at: self.directions[side].begins_at(),
+                reset_by_peer: self.reset_by[1 - side],
                 was_over,
-                one_direction: self.has_sent != [true; 2],
-                had_handshake: had_handshake && self.opening == Opening::Handshake,
+                one_direction,
+                had_handshake: had_handshake && (only_syns || !one_direction),
             };
             let context = DirectionContext { shared: &self.shared, replay_context, side };
             let (direction, found) = (&mut self.directions[side], &mut found.directions[side]);
@@ -560,6 +607,8 @@ impl ConnectionState {
             late[side] = direction.take_late_acks();
             if let Some(late) = &late[side] {
                 late.add_to(&mut found.lost);
+                let life = Life { begun: self.begun, ended: self.begun, first: self.first };
+                found.late_acks = late.longest(|at| life.captured(at));
             }
             let facts = direction.close(context, &end, found, |row| rows.push(row));
             name_causes(rows[from..].iter_mut(), &mut found.lost);

@@ -37,8 +37,11 @@ use crate::{
         episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions},
         provisional::ProvisionalRow,
     },
-    cost::{division::Division, lost::delays::LateAcks},
-    finding::{self, Cause, SenderState},
+    cost::{
+        division::Division,
+        lost::delays::{LateAcks, is_late_if_delayed},
+    },
+    finding::{self, Cause, Renumbering, SenderState},
     memory::{HeapSize, OptionalU64},
     read::CapturedPacket,
     verdict::Transmission,
@@ -51,7 +54,7 @@ use id_counter::IdCounter;
 use mss::{LEAST_FULL_SEGMENT, Mss};
 use outstanding::{OutstandingPacket, SentPacket, order_by_id, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Flags, Options, SeqNumber};
+use recoup_wire::{Flags, Options, Segment, SeqNumber};
 use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
@@ -59,7 +62,7 @@ use std::{
     mem::{offset_of, take},
     time::Duration,
 };
-use time::prompt;
+use time::patience;
 
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
 const MID_CONNECTION: Offset = Offset(1 << 32);
@@ -320,8 +323,9 @@ impl DirectionState {
         let isn = *self.isn.get_or_insert(segment.seq);
         let reset = segment.flags.contains(Flags::RST);
         if len == 0 || reset {
+            let has_next = !segment.flags.intersects(Flags::RST.union(Flags::FIN));
             // A bare ACK usually has the number of the next byte.
-            if !reset && segment.seq != isn.at(self.nxt) && context.shared.is_away(context.side) {
+            if has_next && segment.seq != isn.at(self.nxt) && context.shared.is_away(context.side) {
                 self.on_next_number(packet, isn);
             }
             if self.is_recording() {
@@ -330,7 +334,7 @@ impl DirectionState {
                     episode.on_segment(departure, segment, None);
                 }
             }
-            if segment.seq + 1 == isn.at(self.una) {
+            if has_next && segment.seq + 1 == isn.at(self.una) {
                 let is_probe = self.is_bare_probe(segment.seq, isn, segment.payload_len);
                 self.probes = self.probes.saturating_add(is_probe.into());
                 if is_probe {
@@ -408,6 +412,30 @@ impl DirectionState {
         })
     }
 
+    /// Whether a reset's sequence number lies beyond the window that the receiver is known to have.
+    #[cold]
+    pub fn is_beyond_window(&self, seq: SeqNumber) -> bool {
+        let at = self.isn.and_then(|isn| seq.unwrap(isn, self.nxt));
+        let is_known = self.heard && self.window_scale != UNKNOWN_SCALE;
+        is_known && at.is_some_and(|at| at > self.window_edge.max(self.nxt))
+    }
+
+    /// Whether a FIN without data repeats the last one because the sender sets it on each of its ACKs, as BSD and macOS do
+    /// until it is acknowledged: it acknowledges more than the packet before it, or opens another window at once after that.
+    /// `peer`: the direction that it acknowledges. `since`: the time since the packet before it.
+    #[cold]
+    pub fn repeats_fin_on_ack(&self, segment: &Segment, peer: &Self, since: Duration) -> bool {
+        let is_again = self.isn.is_some_and(|isn| isn.at(self.fin) == segment.seq + 1) && self.fin <= self.nxt;
+        let acked = peer.isn.and_then(|isn| offset_near(segment.ack, isn, peer.una));
+        let window = u32::from(segment.window).checked_shl(peer.window_scale.into());
+        let updates = window != Some(peer.window) && since <= AT_ONCE;
+        is_again
+            && segment.payload_len == 0
+            && segment.flags.contains(Flags::ACK)
+            && !segment.flags.intersects(Flags::SYN.union(Flags::RST))
+            && acked.is_some_and(|acked| acked > peer.acked || (acked == peer.acked && updates))
+    }
+
     /// The right edge of the window. Where the scale is unknown: of the least window that the last ACK can mean.
     #[cold]
     fn least_window_edge(&self) -> Offset {
@@ -433,7 +461,7 @@ impl DirectionState {
             let lag = context.shared.response_time(context.side);
             let lag = if context.shared.is_away(context.side) { lag } else { 0 };
             let small = segment.payload_len < self.mss.bytes();
-            late.nagle.on_new(now, lag + prompt(lag, self.rtts.least_nanos()), small);
+            late.nagle.on_new(now, lag + patience(lag, self.rtts.least_nanos()).usual, small);
         }
         if span.start > self.nxt {
             self.missing += span.start.since(self.nxt);
@@ -557,10 +585,28 @@ impl DirectionState {
     fn all_due(&self, now: Instant, context: DirectionContext<'_>) -> Instant {
         let by_peer = || context.shared.least_response_time(1 - context.side);
         let rtt = self.rtts.average().or_else(by_peer).unwrap_or_default();
-        let last_sent = self.outstanding.back().map_or(now, |last| last.at);
+        let last_sent = self.last_of_flight(now);
         let late = self.late_acks.as_ref();
         let claimed_until = late.map_or(Instant::ZERO, |late| late.claimed_until());
         (last_sent + rtt).max(self.advanced_at).max(claimed_until)
+    }
+
+    /// When the last segment of the flight in the air was sent. What a sender sends after the ACK of the first one is late
+    /// holds nothing up.
+    fn last_of_flight(&self, now: Instant) -> Instant {
+        let Some(last) = self.outstanding.back() else {
+            return now;
+        };
+        let Some(first) = self.outstanding.get(self.acknowledged as usize) else {
+            return last.at;
+        };
+        let Some(usual) = self.rtts.usual().filter(|usual| is_late_if_delayed(last.at.nanos_since(first.at), *usual))
+        else {
+            return last.at;
+        };
+        let later = |packet: &OutstandingPacket| is_late_if_delayed(packet.at.nanos_since(first.at), usual);
+        let end = self.outstanding.partition_point(|packet| !later(packet)).max(self.acknowledged as usize + 1);
+        self.outstanding[end - 1].at
     }
 
     /// Whether the original was held up before the capture point for most of the time that passed at the sender
@@ -627,9 +673,29 @@ impl DirectionState {
         self.late_acks.take()
     }
 
+    /// Gives its frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        if let Some(episode) = &mut self.episode {
+            episode.renumber(by);
+        }
+        if let Some(late) = &mut self.late_acks {
+            late.renumber(by);
+        }
+    }
+
+    /// After a reset, the connection begins again.
+    pub fn forget_reset(&mut self) {
+        self.reset_at = OptionalU64::NONE;
+    }
+
+    /// Where the data begins, if the SYN was not captured.
+    pub fn begins_at(&self) -> Option<Offset> {
+        (self.nxt >= MID_CONNECTION).then_some(MID_CONNECTION)
+    }
+
     /// Either end sent a reset.
-    pub fn on_reset(&mut self, now: Instant) {
-        self.divide_at_reset(now);
+    pub fn on_reset(&mut self, now: Instant, context: DirectionContext<'_>) {
+        self.divide_at_reset(now, context);
         let at = first_time(&mut self.reset_at, now);
         if let Some(episode) = &mut self.episode {
             episode.on_reset(at);

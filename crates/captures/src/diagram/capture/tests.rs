@@ -317,7 +317,7 @@ fn data_sent_before_the_capture_began_is_taken_into_account() {
         MarkKind::DuplicateAck(Offset(1)),
         MarkKind::Explained {
             span: span(1, 1501),
-            trigger: "fast",
+            trigger: "fast".into(),
             necessity: Necessity::Unknowable,
             reason: "it looks like a first transmission",
         },

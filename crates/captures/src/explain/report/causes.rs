@@ -85,7 +85,7 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
     let of = &facts.causes[cause as usize];
     let each = each(of, facts.lost.of(cause), n);
     let often = format!("{}{each}", times(n));
-    let after = found_after(&of.detection);
+    let after = format!("{}{}", found_after(&of.detection), several_timeouts(of, n));
     Some(match cause {
         Cause::LostSyn | Cause::LostSynAck => {
             format!("{often}: the handshake's retransmission timeout")
@@ -111,10 +111,12 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
             format!("{} found by the retransmission timeout{after}", grouped(n))
         }
         Cause::LossByTimeout => {
-            format!("{often}: too few ACKs reported the loss, and the retransmission timeout found it{after}")
+            format!(
+                "{often}: the receiver had reported data sent later, but the sender waited for its retransmission timeout{after}"
+            )
         }
         Cause::LostRetransmission => {
-            format!("{often}: the retransmission was lost as well")
+            format!("{often}: the retransmission was lost as well{}", several_timeouts(of, n))
         }
         Cause::Reordering => {
             format!("{}, {}: packets had only arrived out of order", times(n), count(of.segments, "retransmission"))
@@ -163,6 +165,11 @@ fn each(of: &CauseFacts, lost: Duration, n: u64) -> String {
 fn found_after(detection: &Durations) -> String {
     let median = detection.summary().map(|detection| millis(detection.p50));
     median.map_or(String::new(), |median| format!(" after {median}"))
+}
+
+/// How many retransmission timeouts `n` episodes took, if that is more than one each.
+fn several_timeouts(of: &CauseFacts, n: u64) -> String {
+    if of.timeouts > n { format!(" ({} in all)", count(of.timeouts, "timeout")) } else { String::new() }
 }
 
 fn at_rtt(of: &CauseFacts) -> String {

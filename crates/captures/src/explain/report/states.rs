@@ -1,6 +1,6 @@
 //! How the time of connections was spent, and what the capture does not show of it.
 
-use super::super::facts::{CapturedAt, Facts, Marks, Policed};
+use super::super::facts::{CapturedAt, Facts, Marks, Policed, Unopened};
 use crate::wording::{bit_rate, bytes, capitalized, count, duration, list, longest_first, percent_of};
 use recoup_trace::finding::{SenderState, WhyUnknown};
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     let mut states = longest_first(SenderState::ALL, |state| facts.time.of(state));
     states.retain(|(_, time)| *time >= all.mul_f64(LEAST_SHARE));
     if states.is_empty() {
-        return (Vec::new(), false);
+        return (unanswered_syns(facts).into_iter().chain(refused(facts)).collect(), false);
     }
     let shares: Vec<String> =
         states.iter().map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state))).collect();
@@ -45,12 +45,37 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     if held_up {
         sentences.push(format!("{}.", capitalized(&held.join("; "))));
     }
+    sentences.extend(unanswered_syns(facts));
+    sentences.extend(refused(facts));
     sentences.extend(outage(facts));
     sentences.extend(losses_by_side(facts));
     sentences.extend(policed(facts));
     sentences.extend(unanswered_fins(facts));
     sentences.extend(marks(facts));
     (sentences, held_up)
+}
+
+/// Connections whose SYNs nobody answered.
+fn unanswered_syns(facts: &Facts) -> Option<String> {
+    let Unopened { connections, syns, longest, server, several_servers, .. } = facts.unopened;
+    let to = server.filter(|_| !several_servers).map_or(String::new(), |server| format!(" to {server}"));
+    let who = if several_servers { "the hosts or the paths" } else { "the host or the path" };
+    let sent_for = if connections == 1 { "sent for" } else { "sent for up to" };
+    (connections > 0).then(|| {
+        format!(
+            "Nobody answered the {} of {}{to}, {sent_for} {}: {who} did not answer.",
+            count(syns, "SYN"),
+            count(connections, "connection"),
+            duration(longest)
+        )
+    })
+}
+
+/// Connections that the server refused.
+fn refused(facts: &Facts) -> Option<String> {
+    let refused = facts.unopened.refused;
+    let was = if refused == 1 { "was" } else { "were" };
+    (refused > 0).then(|| format!("{} {was} refused: a reset answered the SYN.", count(refused, "connection")))
 }
 
 /// A time in which many connections stood still.
@@ -67,9 +92,10 @@ fn outage(facts: &Facts) -> Option<String> {
 fn losses_by_side(facts: &Facts) -> Option<String> {
     let is_between = facts.captured_at[CapturedAt::Between as usize] > 0;
     let [client, server] = facts.losses_by_side;
+    let were = if client == 1 { "was" } else { "were" };
     (is_between && client + server > 0).then(|| {
         format!(
-            "Of the lost packets that the capture can place, {client} were lost between the capture point and the client, \
+            "Of the lost packets that the capture can place, {client} {were} lost between the capture point and the client, \
              and {server} between it and the server."
         )
     })

@@ -430,6 +430,109 @@ fn a_request_that_nothing_answers_in_a_part_of_the_capture_is_unanswered() {
     assert!(lost(conversation).iter().all(|(cause, ..)| *cause != "unanswered"));
 }
 
+/// What is kept of the server's packets alone.
+fn one_way(mut conversation: Conversation) -> Kept {
+    let server = conversation.ends[1];
+    conversation.packets.retain(|packet| packet.endpoints.src == server);
+    conversation.analyzed()
+}
+
+#[test]
+fn without_acks_nothing_is_lost() {
+    // Data that went on before, and that repeats at the end; with its SYN-ACK, and without.
+    for begun in [true, false] {
+        let mut conversation = if begun { Conversation::opened(0.0) } else { Conversation::mid_connection() };
+        for (at, seq) in [(100.0, 0), (150.0, 1000), (200.0, 2000), (600.0, 2000), (1400.0, 2000), (3000.0, 2000)] {
+            conversation.data(at, seq, 1000);
+        }
+        let kept = one_way(conversation);
+        let [found] = &*kept.connections else { panic!() };
+        for direction in &found.directions {
+            assert_eq!(direction.lost.total(), Duration::ZERO);
+            assert_eq!(direction.time.unknown(crate::finding::WhyUnknown::OneDirection), found.duration(), "{begun}");
+        }
+        assert_eq!(kept.retransmissions.len(), 3);
+        assert!(kept.retransmissions.iter().all(|row| row.cost.is_none()));
+    }
+}
+
+#[test]
+fn nobody_waits_for_the_last_words_to_a_peer_that_has_closed() {
+    let fin = |segment: &mut Segment| segment.flags = Flags::FIN.union(Flags::ACK);
+    // (the client has closed, its reset, whether the server's last words cost time)
+    for (closed, reset, costs) in [(true, false, false), (false, true, false), (false, false, true)] {
+        let mut conversation = Conversation::opened(0.0);
+        conversation.data(100.0, 0, 1000);
+        conversation.ack(150.0, 1000, 0, 0);
+        if closed {
+            conversation.packet(200.0, 0, 0, 0, 1000, fin);
+        }
+        for at in [200.1, 450.0, 900.0, 1800.0, 3600.0] {
+            conversation.packet(at, 1, 1000, 31, i64::from(closed), fin);
+        }
+        if reset {
+            conversation.packet(3700.0, 0, 0, 0, 0, |segment| segment.flags = Flags::RST);
+        }
+        let kept = conversation.analyzed();
+        let server = &kept.connections[0].directions[1];
+        assert_eq!(!server.lost.total().is_zero(), costs, "{closed} {reset}");
+        let closing = server.time.of(crate::finding::SenderState::Closing);
+        assert_eq!(closing > Duration::from_secs(3), !costs, "{closed} {reset}");
+        assert_eq!(kept.retransmissions.len(), 4);
+    }
+}
+
+#[test]
+fn data_sent_after_an_ack_was_late_holds_nothing_up() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..6 {
+        conversation.data(100.0 * f64::from(i + 1), 1000 * i64::from(i), 1000);
+        conversation.ack(100.0 * f64::from(i + 1) + 50.0, 1000 * i64::from(i + 1), 0, 0);
+    }
+    conversation.data(1000.0, 6000, 1000);
+    conversation.data(1010.0, 7000, 1000);
+    conversation.ack(1060.0, 6000, 7000, 8000);
+    // 20 s later, the sender sends something new, and after 5 s it repeats what was lost.
+    conversation.data(21_000.0, 8000, 1000);
+    conversation.ack(21_050.0, 6000, 7000, 9000);
+    conversation.data(26_000.0, 6000, 1000);
+    conversation.ack(26_050.0, 9000, 0, 0);
+    let [(_, 1, ms)] = lost(conversation)[..] else { panic!() };
+    assert!((24_980.0..24_995.0).contains(&ms), "{ms}");
+}
+
+#[test]
+fn a_syn_after_a_refusal_begins_again() {
+    let mut conversation = Conversation::opened(500.0);
+    let [syn, ..] = conversation.packets[..] else { panic!() };
+    let mut refused = Conversation::mid_connection();
+    refused.packet(0.0, 0, -1, 0, 0, |segment| *segment = syn.segment);
+    refused.packet(0.01, 1, -1, 0, 0, |segment| segment.flags = Flags::RST.union(Flags::ACK));
+    conversation.data(600.0, 0, 1000);
+    conversation.ack(650.0, 1000, 0, 0);
+    refused.packets.append(&mut conversation.packets);
+    let kept = refused.analyzed();
+    let [found] = &*kept.connections else { panic!() };
+    assert!(found.directions.iter().all(|direction| direction.lost.total().is_zero()));
+    assert_eq!(found.closing, Closing::CaptureEnd);
+    assert_eq!(found.handshake_rtt, Some(Duration::from_millis(50)));
+}
+
+#[test]
+fn late_acks_are_found_with_their_frames() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..10 {
+        let (at, first) = (100.0 + 100.0 * f64::from(i), 2000 * i64::from(i));
+        conversation.data(at, first, 1000);
+        conversation.data(at + 0.01, first + 1000, 1000);
+        conversation.ack(at + if i == 8 { 150.0 } else { 50.0 }, first + 2000, 0, 0);
+    }
+    let kept = conversation.analyzed();
+    let [late] = kept.connections[0].directions[1].late_acks[..] else { panic!() };
+    assert_eq!((late.frame, late.cause), (30, Cause::DelaySpike));
+    assert_eq!(late.lost, kept.connections[0].directions[1].lost.of(Cause::DelaySpike));
+}
+
 /// A client whose SYN carries 500 bytes, and a server that acknowledges `accepted` of them.
 fn fast_open(accepted: i64) -> Conversation {
     let mut conversation = Conversation::mid_connection();

@@ -301,3 +301,80 @@ fn a_window_of_unknown_scale_limits_nothing() {
     let closed = server(&conversation.analyzed()).time.of(SenderState::ZeroWindow);
     assert!(closed > Duration::from_millis(480), "{closed:?}");
 }
+
+#[test]
+fn a_reset_after_silence_ends_a_time_in_which_nothing_was_in_flight() {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.data(100.0, 0, 1000);
+    conversation.ack(150.0, 1000, 0, 0);
+    let mut there = at_client(conversation);
+    let seq = there.packets.last().unwrap().segment.ack;
+    there.packet(10_150.0, 1, 1000, 0, 0, |segment| segment.flags = Flags::RST.union(Flags::ACK)).segment.seq = seq;
+    let kept = there.analyzed();
+    let idle = server(&kept).time.of(SenderState::Application);
+    assert!(idle > Duration::from_millis(9_900), "{:?}", shown(server(&kept)));
+}
+
+#[test]
+fn a_sender_that_answers_an_opened_window_late_had_waited_for_it() {
+    // Round trips of 0.1 ms; the window is closed for 100 ms, and the sender answers 0.3 ms after it opens.
+    for (answered, expected) in [(0.3, true), (5.0, false)] {
+        let mut conversation = Conversation::mid_connection();
+        let syn = |segment: &mut Segment| {
+            segment.flags = Flags::SYN;
+            segment.options.mss = Some(MSS as u16 + 12);
+            segment.options.window_scale = Some(7);
+        };
+        conversation.packet(0.0, 0, -1, 0, 0, syn);
+        conversation.packet(0.01, 1, -1, 0, 0, |segment| {
+            syn(segment);
+            segment.flags = Flags::SYN.union(Flags::ACK);
+        });
+        conversation.ack(0.1, 0, 0, 0);
+        conversation.data(1.0, 0, 1000);
+        window(&mut conversation, 1.1, 1000, 0);
+        window(&mut conversation, 101.1, 1000, 100);
+        conversation.data(101.1 + answered, 1000, 1000);
+        window(&mut conversation, 101.2 + answered, 2000, 100);
+        let closed = server(&conversation.analyzed()).time.of(SenderState::ZeroWindow);
+        assert_eq!(closed > Duration::from_millis(99), expected, "{closed:?}");
+    }
+}
+
+#[test]
+fn a_reset_beyond_the_window_that_its_receiver_ignores_ends_nothing() {
+    for goes_on in [true, false] {
+        let mut conversation = Conversation::opened(0.0);
+        conversation.data(100.0, 0, 1000);
+        conversation.ack(150.0, 1000, 0, 0);
+        conversation.packet(200.0, 0, 128_500, 0, 1000, |segment| segment.flags = Flags::RST.union(Flags::ACK));
+        if goes_on {
+            conversation.data(300.0, 1000, 1000);
+            conversation.ack(350.0, 2000, 0, 0);
+        }
+        let kept = conversation.analyzed();
+        let found = &kept.connections[0];
+        assert_eq!(found.closing, if goes_on { Closing::CaptureEnd } else { Closing::Reset });
+        assert_eq!(found.directions[0].foreign, u64::from(goes_on));
+        assert_eq!(server(&kept).time.of(SenderState::Closing), Duration::ZERO);
+    }
+}
+
+#[test]
+fn a_fin_on_each_ack_is_no_retransmission() {
+    // The server closes at once, and its ACKs repeat the FIN until it is acknowledged.
+    let fin = |segment: &mut Segment| segment.flags = Flags::FIN.union(Flags::ACK);
+    let mut conversation = Conversation::opened(0.0);
+    conversation.packet(60.0, 1, 0, 0, 0, fin);
+    for i in 0..3 {
+        let at = 70.0 + 40.0 * f64::from(i);
+        conversation.packet(at, 0, 1000 * i64::from(i), 1000, 0, |_| {});
+        conversation.packet(at + 0.1, 1, 0, 0, 1000 * i64::from(i + 1), fin);
+    }
+    // The timer repeats it.
+    conversation.packet(900.0, 1, 0, 0, 3000, fin);
+    conversation.packet(950.0, 0, 3000, 0, 1, |_| {});
+    let kept = conversation.analyzed();
+    let [row] = &*kept.retransmissions else { panic!("{:?}", kept.retransmissions) };
+    assert_eq!(row.frame, 11);
+}

@@ -7,7 +7,7 @@ use crate::{
         causes::Clues,
         episodes::{EpisodeCosts, Repair},
     },
-    finding::{self, PlacedLosses, Retransmission, Vantage, Verdict},
+    finding::{self, PlacedLosses, Retransmission, SenderState, Vantage, Verdict},
     hosts::{HostFacts, ReportsDuplicates},
 };
 use recoup_units::Offset;
@@ -53,6 +53,12 @@ impl Episode {
             // All time is unknown.
             self.rows.iter_mut().for_each(|row| row.recovering = None);
         }
+        for i in 0..self.rows.len() {
+            if self.is_last_word(&self.rows[i], context.mss, end) {
+                let time = self.rows[i].recovering.take();
+                found.time.withdraw_recovery(time.unwrap_or_default(), SenderState::Closing);
+            }
+        }
         if matches!(vantage, Vantage::Between | Vantage::Receiver) {
             found.losses = self.placed_losses(vantage, belief);
             if found.losses.behind > 0 {
@@ -61,14 +67,14 @@ impl Episode {
                 self.rows.iter_mut().for_each(Row::doubt_arrival);
             }
         }
-        let mut costs = self.costs(vantage, end);
+        let mut costs = self.costs(context, end);
         let mut flight_end = Offset(0);
         for row in &self.rows {
             let by_profile = row.triggers_by_profile();
             let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
             let Some(conditional) = row.verdict_at(vantage) else {
                 // Nothing was retransmitted, so the sender was not recovering.
-                found.time.withdraw_recovery(row.recovering.unwrap_or_default());
+                found.time.withdraw_recovery(row.recovering.unwrap_or_default(), SenderState::Network);
                 continue;
             };
             let (verdict, evidence) = conditional.given(belief);
@@ -76,6 +82,7 @@ impl Episode {
             found.retransmissions.add(triggers, verdict);
             recovery_time.add(row);
             let cost = if row.syn { None } else { costs.next() };
+            let cost = cost.filter(|_| !end.one_direction || self.is_unanswered(row, end));
             if let Some(cost) = cost {
                 flight_end = row.recovered_by;
                 found.lost.add(cost.cause, cost.lost);
@@ -137,23 +144,39 @@ impl Episode {
     }
 
     /// Whether nothing was heard of the receiver from this row on. Where it was never heard, its ACKs may be missing
-    /// from the capture; but then the sender would have gone on.
+    /// from the capture; but then the sender would send something else before or after.
     fn is_unanswered(&self, row: &Row, end: &ConnectionEnd) -> bool {
-        let goes_on = row.recovered_by < end.sent_to;
-        row.recovery.is_none() && self.heard_at < row.at && !(end.one_direction && goes_on)
+        let nothing_else = end.begins_at == Some(row.span.start) && row.recovered_by >= end.sent_to;
+        row.recovery.is_none() && self.heard_at < row.at && (!end.one_direction || nothing_else)
     }
 
-    /// Costs of the episodes of a direction captured at `vantage`. Those that are not over ended with the
+    /// Whether nobody waited for the answer to a row: with the FIN, it is less than a segment, it was never acknowledged,
+    /// and the peer had closed before, or answers with a reset. Often it holds the last message of TLS.
+    fn is_last_word(&self, row: &Row, mss: u32, end: &ConnectionEnd) -> bool {
+        let sent_at = row.detection.map_or(row.at, |detection| row.at - detection);
+        let had_closed = end.peer_closed.is_some_and(|at| at <= sent_at);
+        let is_refused = end.reset_by_peer && self.heard_at <= sent_at;
+        row.recovery.is_none()
+            && !row.syn
+            && row.recovered_by > end.sent_to
+            && row.recovered_by.since(row.span.start) <= u64::from(mss)
+            && (had_closed || is_refused)
+    }
+
+    /// Costs of the episodes of a direction. Those that are not over ended with the
     /// connection.
-    fn costs(&self, vantage: Vantage, end: &ConnectionEnd) -> EpisodeCosts {
+    fn costs(&self, context: &EpisodeContext<'_>, end: &ConnectionEnd) -> EpisodeCosts {
         let rows = self.rows.iter();
-        let data = rows.filter(|row| !row.syn && row.verdict_at(vantage).is_some());
+        let data = rows.filter(|row| !row.syn && row.verdict_at(context.vantage).is_some());
         let repairs = data.map(|row| Repair {
             at: row.at,
             within: row.clues.within_recovery,
             all_due: row.all_due,
             // Nobody waits for the answer to a FIN alone from a peer that has closed, or is gone.
-            is_awaited: !row.is_lone_fin() || (row.recovery.is_some() && end.peer_closed.is_none_or(|at| row.at < at)),
+            is_awaited: match row.is_lone_fin() {
+                true => row.recovery.is_some() && end.peer_closed.is_none_or(|at| row.at < at),
+                false => !self.is_last_word(row, context.mss, end),
+            },
             until: row.recovery.map_or(end.at, |recovery| row.at + recovery),
             recovering: row.recovering,
         });

@@ -21,6 +21,10 @@ pub(crate) struct ConnectionEnd {
     pub peer_closed: Option<Instant>,
     /// The end of the data that was sent in this direction.
     pub sent_to: Offset,
+    /// Where the data begins, if the capture begins within the connection.
+    pub begins_at: Option<Offset>,
+    /// The peer sent a reset.
+    pub reset_by_peer: bool,
     /// The capture holds packets of one end only.
     pub one_direction: bool,
     /// The capture holds a SYN.

@@ -32,12 +32,12 @@
 
 use super::nagle::Nagle;
 use crate::{
-    finding::{Cause, LostTime},
+    finding::{Cause, LateAckFound, LostTime, Renumbering},
     memory::{HeapSize, allocated},
 };
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::{collections::VecDeque, time::Duration};
+use std::{cmp::Reverse, collections::VecDeque, time::Duration};
 
 /// How much later than usual an ACK may come without being late.
 pub(crate) const LEAST_DELAY: Duration = Duration::from_millis(10);
@@ -69,11 +69,16 @@ pub(crate) struct LateAcks {
 /// Late ACKs of which a direction remembers when they lost time.
 const MOST_SPANS: usize = 1024;
 
+/// Late ACKs that are reported for each direction.
+const MOST_FOUND: usize = 20;
+
 /// Time that a late ACK lost.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct LateSpan {
     pub from: Instant,
     pub until: Instant,
+    /// The frame of the ACK.
+    frame: u64,
     after_lost: bool,
 }
 
@@ -87,6 +92,7 @@ impl LateSpan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LateAck {
     pub at: Instant,
+    pub frame: u64,
     /// When it was due.
     pub due: Instant,
     /// Since when no episode lasts.
@@ -126,14 +132,37 @@ impl LateAcks {
             self.spans.push_back(LateSpan {
                 from: ack.at.minus_nanos(lost),
                 until: ack.at,
+                frame: ack.frame,
                 after_lost: ack.after_lost,
             });
+        }
+    }
+
+    /// Gives the frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        for span in &mut self.spans {
+            span.frame = span.frame.saturating_add(by.frames);
         }
     }
 
     /// When the latest late ACKs lost time.
     pub fn spans(&self) -> impl Iterator<Item = LateSpan> {
         self.spans.iter().copied()
+    }
+
+    /// Those of the latest that lost most time, in order. `captured`: a time by the capture's clock.
+    pub fn longest(&self, captured: impl Fn(Instant) -> Instant) -> Vec<LateAckFound> {
+        let mut spans: Vec<LateSpan> = self.spans().collect();
+        spans.sort_by_key(|span| (Reverse(span.until.since(span.from)), span.frame));
+        spans.truncate(MOST_FOUND);
+        spans.sort_by_key(|span| span.frame);
+        let found = |span: &LateSpan| LateAckFound {
+            frame: span.frame,
+            at: captured(span.until),
+            lost: span.until.since(span.from),
+            cause: span.cause(),
+        };
+        spans.iter().map(found).collect()
     }
 
     /// The time up to here is claimed.

@@ -8,19 +8,30 @@
 //! more often than by chance:
 //!
 //! ```text
-//! delayed    a bare ACK of everything in flight, less than a full segment; it came 30 ms later than the shortest RTT
+//! delayed    a bare ACK of everything in flight, less than a full segment; it came later than the shortest RTT by 30 ms,
+//!            by more than the usual variation of the RTT, and by a fifth of the shortest RTT: paths vary by as much
 //! released   new data, less than a full segment, follows a delayed ACK at once
 //!
 //! lost = ACK - (sent + shortest RTT), if three or more were released and half of all delayed ones
 //! ```
 
+use super::delays::DELAYED_ACK;
 use crate::finding::{Cause, LostTime};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How much later than the shortest RTT a delayed ACK comes, in ns: the shortest delay in use is 40 ms (Linux).
-pub(crate) const LEAST_DELAY: u64 = 30_000_000;
+const LEAST_DELAY: u64 = 30_000_000;
+
+/// Round trips may vary by this fraction (1/n) of the shortest one.
+const JITTER: u64 = 5;
+
+/// Whether an ACK that came `delay` ns later than the shortest RTT was delayed by the receiver. `variation`: the usual one.
+pub(crate) fn is_delayed(delay: u64, shortest: u64, variation: u64) -> bool {
+    let least = LEAST_DELAY.max(shortest / JITTER);
+    delay >= least && delay > variation && delay <= DELAYED_ACK.as_nanos() as u64
+}
 
 /// So many are no coincidence.
 const ENOUGH: u32 = 3;

@@ -8,7 +8,7 @@
 //! what is outstanding, and what the handshake agreed on. Then [`ConnectionState::enter_window`] forgets
 //! what was counted.
 
-use super::{ConnectionState, handshake::Completion};
+use super::{ConnectionState, Reset, handshake::Completion};
 use crate::{
     finding::{Connection, Opening},
     follow::{TimedPacket, direction::DirectionState},
@@ -64,9 +64,13 @@ impl ConnectionState {
         self.directions[side].is_identical_to_recent(packet, now);
         let flags = segment.flags;
         let mut crosses_syn = false;
+        if let Reset::BeyondWindow(sender) = self.reset {
+            self.settle_doubtful_reset(sender.into(), side);
+        }
         if flags.intersects(Flags::SYN.union(Flags::RST)) {
             if flags.contains(Flags::RST) && !self.is_valid_reset(segment, side) {
-                return false;
+                let is_over = self.is_over();
+                return !replace(&mut self.was_over, is_over) && is_over;
             }
             crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
@@ -76,7 +80,10 @@ impl ConnectionState {
         if !crosses_syn {
             self.directions[side].skim(segment, now);
         }
-        self.reset |= flags.contains(Flags::RST);
+        if flags.contains(Flags::RST) {
+            self.reset = Reset::Yes;
+            self.reset_by[side] = true;
+        }
         let is_over = self.is_over();
         !replace(&mut self.was_over, is_over) && is_over
     }

@@ -1,11 +1,11 @@
 //! The handshake of a connection, and the time it lost.
 
-use super::ConnectionState;
+use super::{ConnectionState, Reset};
 use crate::{
     attribute::provisional::ProvisionalRow,
     cost::lost::handshake::{CompleteHandshake, add_handshake},
     finding,
-    follow::direction::fingerprint,
+    follow::direction::{DirectionState, fingerprint},
     memory::OptionalU64,
     read::CapturedPacket,
 };
@@ -132,6 +132,17 @@ impl ConnectionState {
         add_handshake(rows, &handshake, is_first, lost);
     }
 
+    /// A reset answered the SYN, and the client tries again with the same number, as Windows does.
+    #[cold]
+    fn begin_after_refusal(&mut self) {
+        self.reset = Reset::No;
+        self.reset_by = [false; 2];
+        self.handshake.syns = 0;
+        self.handshake.syn_at = OptionalU64::NONE;
+        self.handshake.unanswered = false;
+        self.directions.iter_mut().for_each(DirectionState::forget_reset);
+    }
+
     /// A SYN or SYN-ACK. Returns whether it is the SYN-ACK of a simultaneous open (RFC 9293 §3.5,
     /// figure 8): it repeats the SYN's sequence number without being a retransmission.
     pub fn on_syn(&mut self, packet: &CapturedPacket, now: Instant, side: usize) -> bool {
@@ -143,6 +154,9 @@ impl ConnectionState {
         }
         self.syns[side] = Some(LastSyn { fingerprint: fingerprint_of_syn(packet), time: now, captured_at: packet.at });
         self.in_handshake = true;
+        if !answer && self.reset == Reset::Yes && self.handshake.syn_acks == 0 {
+            self.begin_after_refusal();
+        }
         let handshake = &mut self.handshake;
         if answer {
             handshake.syn_acks = handshake.syn_acks.saturating_add(1);

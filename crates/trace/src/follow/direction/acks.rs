@@ -10,7 +10,7 @@ use crate::{
     ablation::{Step, reaches},
     attribute::episode::AckMarks,
     cost::lost::{
-        delays::{DELAYED_ACK, LONGEST_WAIT, LateAck, TOGETHER, is_late, is_late_if_delayed},
+        delays::{LONGEST_WAIT, LateAck, TOGETHER, is_late, is_late_if_delayed},
         nagle,
     },
     finding::Vantage,
@@ -123,7 +123,7 @@ impl DirectionState {
         let response_time = context.shared.response_time(context.side);
         let missing = || peer.ids.lost_before(packet.ip_id);
         let absent = !context.shared.has_bare[1 - context.side];
-        let took = self.remember_acknowledged(cumulative, now, response_time, missing, absent);
+        let took = self.remember_acknowledged(cumulative, (now, packet.frame), response_time, missing, absent);
         if let Some(took) = took
             && !carries_data
             && cumulative == self.nxt
@@ -276,7 +276,7 @@ impl DirectionState {
     fn remember_acknowledged(
         &mut self,
         una: Offset,
-        now: Instant,
+        (now, frame): (Instant, u64),
         remembered: u64,
         missing: impl FnOnce() -> Option<u16>,
         absent: bool,
@@ -299,7 +299,7 @@ impl DirectionState {
             && is_late(rtt, usual)
             && let Some(due) = self.late_since(Offset(una.0 - acked), now, first, usual, absent)
         {
-            self.on_late_ack(now, due, missing().is_some_and(|missing| missing > 0));
+            self.on_late_ack(now, frame, due, missing().is_some_and(|missing| missing > 0));
         }
         if reaches(Step::Sample) {
             self.rtts.on_sample(rtt, held_up, newest, una, self.nxt);
@@ -348,21 +348,23 @@ impl DirectionState {
     /// A bare ACK of a small segment, the only thing in flight, took this long.
     #[inline]
     fn note_delayed(&mut self, now: Instant, took: u64) {
-        let delay = took.saturating_sub(self.rtts.least_nanos());
-        if delay >= nagle::LEAST_DELAY && delay <= DELAYED_ACK.as_nanos() as u64 {
+        let shortest = self.rtts.least_nanos();
+        let delay = took.saturating_sub(shortest);
+        let (_, variation) = self.rtts.usual().unwrap_or_default();
+        if nagle::is_delayed(delay, shortest, variation) {
             self.late_acks.get_or_insert_default().nagle.on_delayed(now, delay);
         }
     }
 
     /// An ACK was late; if an episode lasts, that claims the time.
     #[cold]
-    fn on_late_ack(&mut self, at: Instant, due: Instant, after_lost: bool) {
+    fn on_late_ack(&mut self, at: Instant, frame: u64, due: Instant, after_lost: bool) {
         let idle_since = match &self.episode {
             Some(episode) => episode.idle_since(),
             None => Some(Instant::ZERO),
         };
         if let Some(idle_since) = idle_since {
-            self.late_acks.get_or_insert_default().add(LateAck { at, due, idle_since, after_lost });
+            self.late_acks.get_or_insert_default().add(LateAck { at, frame, due, idle_since, after_lost });
         }
     }
 

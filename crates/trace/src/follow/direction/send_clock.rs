@@ -25,6 +25,15 @@ const LEAST_TIME: u64 = 300_000_000;
 /// clock.
 const LEAST_TIME_USUAL: u64 = 30_000_000;
 
+/// The time over which the length of a tick is measured instead of known, in ns...
+const MEASURED: u64 = 5_000_000_000;
+
+/// ...and the fewest ticks...
+const LEAST_TICKS: u64 = 512;
+
+/// ...if it differs from the known one by more than this fraction (1/n): some clocks have ticks of 1.024 ms.
+const ODD: u64 = 64;
+
 /// That tick in ns.
 const USUAL_TICK: u64 = 1_000_000;
 
@@ -91,7 +100,7 @@ impl SendClock {
             let seen_enough = *tick == USUAL_TICK || measured >= LEAST_TIME;
             seen_enough && rate <= TOO_FAST
         });
-        let tick = known.map_or(self.tick, |(tick, _)| *tick);
+        let tick = known.map_or(self.tick, |(tick, _)| measured_tick(*tick, ticks, measured));
         if tick != self.tick {
             self.tick = tick;
             self.began = elapsed.cast_unsigned();
@@ -132,6 +141,13 @@ impl SendClock {
         let held_up = u64::try_from(held_up).unwrap_or(0);
         Departure::exact(Instant::from_nanos(at.as_nanos().saturating_sub(held_up)))
     }
+}
+
+/// The length of a tick that should take `known` ns, after so many `ticks` in `elapsed` ns.
+fn measured_tick(known: u64, ticks: i64, elapsed: u64) -> u64 {
+    let measured = elapsed / ticks.max(1).unsigned_abs();
+    let is_odd = elapsed >= MEASURED.max(LEAST_TICKS * known) && measured.abs_diff(known) > known / ODD;
+    if is_odd { measured } else { known }
 }
 
 #[cfg(test)]

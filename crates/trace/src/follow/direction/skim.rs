@@ -58,6 +58,7 @@ impl DirectionState {
             self.nxt = cumulative;
         }
         self.is_unconfirmed = false;
+        self.heard = true;
         let syn = segment.flags.contains(Flags::SYN);
         self.window = u32::from(segment.window) << if syn { 0 } else { self.window_scale };
         if cumulative < self.una {

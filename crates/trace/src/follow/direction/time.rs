@@ -3,7 +3,7 @@
 use super::DirectionState;
 use crate::{
     attribute::episode::ConnectionEnd,
-    cost::division::{Ending, FirstRetransmission, Heard, RecoveredRow},
+    cost::division::{Ending, FirstRetransmission, Heard, Patience, RecoveredRow},
     finding::TimeByState,
     follow::shared::DirectionContext,
 };
@@ -30,15 +30,16 @@ const PROMPT_RTTS: u64 = 8;
 
 /// How long a segment may take to follow the ACK that let it go, in ns. `least`: the shortest RTT.
 #[inline]
-pub(super) fn prompt(lag: u64, least: u64) -> u64 {
-    let prompt = match lag {
+pub(super) fn patience(lag: u64, least: u64) -> Patience {
+    let closed = match lag {
         0 => PROMPT,
         lag => PROMPT_AWAY.max(lag / JITTER),
     };
-    match least + lag {
-        0 => prompt,
-        rtt => prompt.min(rtt / PROMPT_RTTS),
-    }
+    let usual = match least + lag {
+        0 => closed,
+        rtt => closed.min(rtt / PROMPT_RTTS),
+    };
+    Patience { usual, closed }
 }
 
 impl DirectionState {
@@ -66,9 +67,9 @@ impl DirectionState {
         if span.start > self.nxt && !context.shared.is_away(context.side) {
             self.divide_at_missing(Span::new(self.nxt, span.start), now, context);
         }
-        let prompt = prompt(lag, self.rtts.least_nanos());
+        let patience = patience(lag, self.rtts.least_nanos());
         let mss = self.mss.bytes();
-        self.division.on_new(at, span, mss, heard, prompt);
+        self.division.on_new(at, span, mss, heard, patience);
         if span.len() == 1 && segment.flags.contains(Flags::FIN) && heard.una >= span.start {
             self.division.on_lone_fin();
         }
@@ -129,8 +130,8 @@ impl DirectionState {
             return;
         }
         let heard = Heard { una, edge: self.window_edge };
-        let (idle_at, prompt) = (self.idle_at(), prompt(0, self.rtts.least_nanos()));
-        let recovered = self.division.on_ack(now, before, heard, idle_at, prompt);
+        let (idle_at, patience) = (self.idle_at(), patience(0, self.rtts.least_nanos()));
+        let recovered = self.division.on_ack(now, before, heard, idle_at, patience);
         if recovered.is_some() {
             self.on_recovered(recovered);
         }
@@ -160,7 +161,7 @@ impl DirectionState {
 
     #[inline(never)]
     fn hear_next(&mut self, at: Instant, lag: u64) -> Heard {
-        let (idle_at, prompt) = (self.idle_at(), prompt(lag, self.rtts.least_nanos()));
+        let (idle_at, patience) = (self.idle_at(), patience(lag, self.rtts.least_nanos()));
         let Some(mut away) = self.away.take() else {
             return NOTHING_HEARD;
         };
@@ -173,7 +174,7 @@ impl DirectionState {
             }
             let at = heard.at.plus_nanos(lag);
             let heard = Heard { una: heard.una, edge: heard.window_edge };
-            let recovered = self.division.on_ack(at, before, heard, idle_at, prompt);
+            let recovered = self.division.on_ack(at, before, heard, idle_at, patience);
             before = heard;
             self.on_recovered(recovered);
         }
@@ -184,7 +185,13 @@ impl DirectionState {
 
     /// Either end sent a reset.
     #[cold]
-    pub fn divide_at_reset(&mut self, now: Instant) {
+    pub fn divide_at_reset(&mut self, now: Instant, context: DirectionContext<'_>) {
+        if self.division.is_over() {
+            return;
+        }
+        if context.shared.is_away(context.side) {
+            self.hear_until(now, context.shared.response_time(context.side));
+        }
         let recovered = self.division.on_reset(now, self.una >= self.idle_at() && self.nxt >= self.fin);
         self.on_recovered(recovered);
     }

@@ -33,7 +33,7 @@ fn acks_that_one_stall_held_up_count_once() {
     // The path stalls from 100 to 600 ms.
     for (due, came) in [(150, 600), (200, 601), (300, 602), (700, 900)] {
         let (due, at, idle_since) = (at(due), at(came), at(0));
-        late.add(LateAck { at, due, idle_since, after_lost: false });
+        late.add(LateAck { at, frame: 1, due, idle_since, after_lost: false });
     }
     let mut lost = LostTime::default();
     late.add_to(&mut lost);

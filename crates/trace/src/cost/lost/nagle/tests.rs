@@ -26,3 +26,19 @@ fn data_that_follows_delayed_acks_at_once_had_waited() {
     // The congestion window held it back.
     assert_eq!(lost(&[(0, false), (0, false), (0, false)]), Duration::ZERO);
 }
+
+#[test]
+fn a_delayed_ack_comes_later_than_round_trips_differ() {
+    // (delay, shortest RTT and variation in ms)
+    let cases = [
+        (40, 50, 15, true),
+        (20, 50, 5, false),
+        (40, 50, 45, false),
+        (65, 580, 20, false),
+        (200, 580, 60, true),
+        (250, 50, 20, false),
+    ];
+    for (delay, shortest, variation, expected) in cases {
+        assert_eq!(is_delayed(delay * MS, shortest * MS, variation * MS), expected, "{delay} {shortest} {variation}");
+    }
+}

@@ -72,3 +72,19 @@ fn clocks_may_drift() {
     let departure = clock.unhindered(Some(value(1000, 17_999 * 100 * MS)), last);
     assert!(last.since(departure.at).as_nanos() <= u128::from(2 * MS));
 }
+
+#[test]
+fn a_clock_of_odd_ticks_holds_nothing_up() {
+    // Ticks of 1.024 ms.
+    let mut clock = SendClock::default();
+    let mut most = 0;
+    for i in 0..1000_u64 {
+        let sent = i * 50 * MS;
+        let at = Instant::from_nanos(sent + 10 * MS);
+        let departure = clock.on_segment(u32::try_from(sent / 1_024_000).unwrap(), at);
+        if sent > MEASURED * 2 {
+            most = most.max(at.nanos_since(departure.at));
+        }
+    }
+    assert!(most < 30 * MS, "{most}");
+}
