@@ -309,25 +309,26 @@ fn data_sent_before_the_capture_began_is_taken_into_account() {
         let marks = marks_of_any(&raw_pcap(packets));
         marks.into_iter().map(|mark| mark.kind).collect()
     };
+    let again = |trigger: &str| MarkKind::Explained {
+        span: span(1, 1501),
+        trigger: trigger.into(),
+        necessity: Necessity::Unknowable,
+        reason: "it looks like a first transmission",
+    };
     let expected = [
         MarkKind::Sacked(span(1501, 3501)),
         MarkKind::Acked(Offset(1)),
         MarkKind::Sent(span(3501, 4501)),
         MarkKind::Sacked(span(1501, 4501)),
         MarkKind::DuplicateAck(Offset(1)),
-        MarkKind::Explained {
-            span: span(1, 1501),
-            trigger: "fast".into(),
-            necessity: Necessity::Unknowable,
-            reason: "it looks like a first transmission",
-        },
+        again("fast"),
         MarkKind::Acked(Offset(4501)),
     ];
     assert_eq!(kinds(&packets), expected);
     // Here the lowest number is that of data. Sequence numbers wrap at 501.
     assert_eq!(kinds(&packets[1..2]), [MarkKind::Sent(span(1, 1001))]);
     let late = [packets[1].clone(), packets[3].clone()];
-    let expected = [MarkKind::Sent(span(3501, 4501)), MarkKind::Sent(span(1, 1501))];
+    let expected = [MarkKind::Sent(span(3501, 4501)), again("unknown")];
     assert_eq!(kinds(&late), expected);
     // Before any data, SACK blocks show that an ACK is a duplicate.
     let two = [packets[0].clone(), packets[2].clone(), packets[3].clone()];
