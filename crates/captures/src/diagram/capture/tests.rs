@@ -317,7 +317,7 @@ fn data_sent_before_the_capture_began_is_taken_into_account() {
         MarkKind::DuplicateAck(Offset(1)),
         MarkKind::Explained {
             span: span(1, 1501),
-            trigger: "fast",
+            trigger: "fast".into(),
             necessity: Necessity::Unknowable,
             reason: "it looks like a first transmission",
         },
@@ -327,7 +327,15 @@ fn data_sent_before_the_capture_began_is_taken_into_account() {
     // Here the lowest number is that of data. Sequence numbers wrap at 501.
     assert_eq!(kinds(&packets[1..2]), [MarkKind::Sent(span(1, 1001))]);
     let late = [packets[1].clone(), packets[3].clone()];
-    let expected = [MarkKind::Sent(span(3501, 4501)), MarkKind::Sent(span(1, 1501))];
+    let expected = [
+        MarkKind::Sent(span(3501, 4501)),
+        MarkKind::Explained {
+            span: span(1, 1501),
+            trigger: "unknown".into(),
+            necessity: Necessity::Unknowable,
+            reason: "it looks like a first transmission",
+        },
+    ];
     assert_eq!(kinds(&late), expected);
     // Before any data, SACK blocks show that an ACK is a duplicate.
     let two = [packets[0].clone(), packets[2].clone(), packets[3].clone()];
