@@ -80,8 +80,9 @@ fn of_losses(losses: &[Loss], begun: Instant) -> Option<Policer> {
     let time = between(first.at, last.at);
     let rate = (last.before - first.before) / time;
     let same: f64 = losses
-        .array_windows()
-        .map(|[from, until]| (between(from.at, until.at), until.before - from.before))
+        .windows(2)
+        .map(|pair| (pair[0], pair[1]))
+        .map(|(from, until)| (between(from.at, until.at), until.before - from.before))
         .filter(|(time, bytes)| (bytes / time - rate).abs() <= SAME_RATE * rate)
         .map(|(time, _)| time)
         .sum();

@@ -4,7 +4,7 @@ use super::{ConnectionEnd, Episode, EpisodeContext, Learned, PacketKind, Row, ro
 use crate::{
     attribute::provisional::{AlternativeVerdict, ProvisionalRow},
     cost::lost::{
-        causes::Clues,
+        causes::{Clues, ENOUGH_UNANSWERED},
         episodes::{EpisodeCosts, Repair},
     },
     finding::{self, PlacedLosses, Retransmission, SenderState, Vantage, Verdict},
@@ -146,7 +146,9 @@ impl Episode {
     /// Whether nothing was heard of the receiver from this row on. Where it was never heard, its ACKs may be missing
     /// from the capture; but then the sender would send something else before or after.
     fn is_unanswered(&self, row: &Row, end: &ConnectionEnd) -> bool {
-        let nothing_else = end.begins_at == Some(row.span.start) && row.recovered_by >= end.sent_to;
+        let nothing_else = end.begins_at == Some(row.span.start)
+            && row.recovered_by >= end.sent_to
+            && self.rows.len() >= ENOUGH_UNANSWERED as usize;
         row.recovery.is_none() && self.heard_at < row.at && (!end.one_direction || nothing_else)
     }
 

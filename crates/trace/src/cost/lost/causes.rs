@@ -89,7 +89,7 @@ pub(crate) enum Answer {
 }
 
 /// So many retransmissions without an answer show that none will come.
-const ENOUGH_UNANSWERED: u32 = 3;
+pub(crate) const ENOUGH_UNANSWERED: u32 = 3;
 
 /// The retransmissions of an episode, under one assumption about the receiver.
 #[derive(Clone, Copy, Debug, Default)]

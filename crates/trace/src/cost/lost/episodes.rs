@@ -15,6 +15,12 @@
 //! takes the place of `sent + RTT`. Where no report preceded it, and the hole had been filled before, the ACK
 //! came when it would have: nothing is lost.
 //!
+//! `last byte before snd_nxt` leaves out what was sent after the ACK of the first byte in flight was [late](super::delays):
+//! the hole had been open before.
+//!
+//! Without the receiver's packets, nothing shows when data was acknowledged. Then no episode has a cost, unless the capture
+//! begins with it and holds nothing else of the sender.
+//!
 //! The time recovering comes from the [division](crate::cost::division) of the direction's life.
 //!
 //! Limits:
@@ -37,7 +43,8 @@ pub(crate) struct Repair {
     pub all_due: Instant,
     /// When that was acknowledged.
     pub until: Instant,
-    /// Somebody waited for the answer.
+    /// Somebody waited for the answer: nobody does for that to a FIN, with or without the last message of TLS, from a peer
+    /// that has closed or is gone.
     pub is_awaited: bool,
     /// The time that its sender was recovering, if the recovery began with it.
     pub recovering: Option<Duration>,

@@ -35,6 +35,7 @@
 //! - A server that echoes the latest SYN's timestamp whichever it answered (SYN cookies, FreeBSD's SYN cache)
 //!   makes a lost SYN-ACK look like a lost SYN to a capture at the client.
 //! - A handshake that never completes lost nothing: nothing shows that anybody would have answered.
+//! - A SYN that comes again after a reset had refused it begins another handshake.
 
 use crate::{
     attribute::provisional::ProvisionalRow,
