@@ -107,6 +107,8 @@ pub(crate) struct ConnectionState {
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
     first: Instant,
+    /// When the first FIN of each direction passed, in ns.
+    fin_at: [OptionalU64; 2],
     /// The last SYN of each direction, and when it passed.
     syns: [Option<LastSyn>; 2],
     /// Which ends sent a reset.
@@ -147,6 +149,7 @@ impl ConnectionState {
             marks: [None; 2],
             point: None,
             in_pair: false,
+            fin_at: [OptionalU64::NONE; 2],
             syns: [None; 2],
             has_doubtful_packets: false,
             begun: packet.at,
@@ -188,6 +191,7 @@ impl ConnectionState {
         self.marks = [None; 2];
         self.point = None;
         self.in_pair = false;
+        self.fin_at = [OptionalU64::NONE; 2];
         self.syns = [None; 2];
         self.has_doubtful_packets = false;
         // A timestamp far ahead of its neighbours is wrong.
@@ -254,6 +258,9 @@ impl ConnectionState {
             crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
         let sent_before = self.shared.last_packet_at[side];
+        if flags.contains(Flags::FIN) && self.fin_at[side].get().is_none() {
+            self.fin_at[side] = now.as_nanos().into();
+        }
         self.shared.on_packet(packet, now, side);
         if self.ecn.is_some() || EcnState::concerns(packet) {
             self.ecn.get_or_insert_default().on_packet(packet, side);
@@ -593,7 +600,7 @@ impl ConnectionState {
                 first: self.first,
                 opened: self.handshake.completed_at(),
                 at: self.last,
-                peer_closed: self.directions[side].peer_closed_at(),
+                peer_sent_fin: self.fin_at[1 - side].get().map(Instant::from_nanos),
                 sent_to: self.directions[side].sent_to(),
                 begins_at: self.directions[side].begins_at(),
                 reset_by_peer: self.reset_by[1 - side],

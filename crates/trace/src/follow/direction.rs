@@ -658,11 +658,6 @@ impl DirectionState {
         }
     }
 
-    /// When this end acknowledged the peer's FIN, if it did.
-    pub fn peer_closed_at(&self) -> Option<Instant> {
-        self.peer_closed_at.get().map(Instant::from_nanos)
-    }
-
     /// The end of the data that was sent.
     pub fn sent_to(&self) -> Offset {
         self.idle_at()

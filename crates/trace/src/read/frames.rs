@@ -138,7 +138,7 @@ impl Frames {
         }
     }
 
-    /// Some devices pad short packets to the least length of an Ethernet frame, and count that in the IP header: a bare ACK
+    /// Some devices pad short packets to the least length of an Ethernet frame, and count that in the IP header: an ACK
     /// seems to carry a few zero bytes. Data that fills no segment carries PSH (RFC 9293 §3.9.1.2).
     #[cold]
     fn leave_out_padding(&mut self, ip: &[u8], headers: &mut Headers) {
@@ -149,7 +149,7 @@ impl Frames {
         let len = usize::from(u16::from_be_bytes([high, low]));
         let zeros = len.checked_sub(payload).and_then(|start| ip.get(start..len));
         let is_padding = headers.ip_version() == IpVersion::V4
-            && headers.flags == Flags::ACK
+            && !headers.flags.contains(Flags::PSH)
             && len <= LEAST_IN_FRAME
             && zeros.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
         if is_padding {

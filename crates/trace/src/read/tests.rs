@@ -357,6 +357,7 @@ fn padding_that_the_ip_header_counts_is_no_payload() {
     for (packet, expected) in [
         (packet(Flags::ACK, 0, 6), 0),
         (packet(Flags::ACK, 0, 2), 0),
+        (packet(Flags::SYN | Flags::ACK, 0, 2), 0),
         // A window probe, data, and what no device pads.
         (packet(Flags::ACK, 0, 1), 1),
         (packet(Flags::ACK, 7, 6), 6),

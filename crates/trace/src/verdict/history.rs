@@ -182,7 +182,9 @@ impl AckHistory {
     /// Whether `ack` shows that the receiver discarded what it had reported (RFC 2018 §8): its cumulative ACK advances
     /// to a reported byte, and stops there.
     pub fn is_reneging(&self, ack: &ReceivedAck<'_>) -> bool {
-        ack.cumulative > ack.una_before && self.sacked.has(Span::at(ack.cumulative, 1))
+        let next = Span::at(ack.cumulative, 1);
+        // Some receivers report what the same ACK acknowledges or asks for: that is no news.
+        ack.cumulative > ack.una_before && self.sacked.has(next) && !ack.sacked.iter().any(|block| block.covers(next))
     }
 
     /// The receiver has discarded what it had reported above `cumulative`.

@@ -459,8 +459,13 @@ fn without_acks_nothing_is_lost() {
 #[test]
 fn nobody_waits_for_the_last_words_to_a_peer_that_has_closed() {
     let fin = |segment: &mut Segment| segment.flags = Flags::FIN.union(Flags::ACK);
-    // (the client has closed, its reset, whether the server's last words cost time)
-    for (closed, reset, costs) in [(true, false, false), (false, true, false), (false, false, true)] {
+    // (the client has closed, and the server has acknowledged it before its last words; a reset; whether these cost time)
+    for (closed, acknowledged, reset, costs) in [
+        (true, true, false, false),
+        (true, false, false, false),
+        (false, false, true, false),
+        (false, false, false, true),
+    ] {
         let mut conversation = Conversation::opened(0.0);
         conversation.data(100.0, 0, 1000);
         conversation.ack(150.0, 1000, 0, 0);
@@ -468,16 +473,16 @@ fn nobody_waits_for_the_last_words_to_a_peer_that_has_closed() {
             conversation.packet(200.0, 0, 0, 0, 1000, fin);
         }
         for at in [200.1, 450.0, 900.0, 1800.0, 3600.0] {
-            conversation.packet(at, 1, 1000, 31, i64::from(closed), fin);
+            conversation.packet(at, 1, 1000, 31, i64::from(acknowledged), fin);
         }
         if reset {
             conversation.packet(3700.0, 0, 0, 0, 0, |segment| segment.flags = Flags::RST);
         }
         let kept = conversation.analyzed();
         let server = &kept.connections[0].directions[1];
-        assert_eq!(!server.lost.total().is_zero(), costs, "{closed} {reset}");
+        assert_eq!(!server.lost.total().is_zero(), costs, "{closed} {acknowledged} {reset}");
         let closing = server.time.of(crate::finding::SenderState::Closing);
-        assert_eq!(closing > Duration::from_secs(3), !costs, "{closed} {reset}");
+        assert_eq!(closing > Duration::from_secs(3), !costs, "{closed} {acknowledged} {reset}");
         assert_eq!(kept.retransmissions.len(), 4);
     }
 }

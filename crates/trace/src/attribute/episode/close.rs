@@ -153,10 +153,10 @@ impl Episode {
     }
 
     /// Whether nobody waited for the answer to a row: with the FIN, it is less than a segment, it was never acknowledged,
-    /// and the peer had closed before, or answers with a reset. Often it holds the last message of TLS.
+    /// and the peer's FIN had passed before, or a reset answers. Often it holds the last message of TLS.
     fn is_last_word(&self, row: &Row, mss: u32, end: &ConnectionEnd) -> bool {
         let sent_at = row.detection.map_or(row.at, |detection| row.at - detection);
-        let had_closed = end.peer_closed.is_some_and(|at| at <= sent_at);
+        let had_closed = end.peer_sent_fin.is_some_and(|at| at <= sent_at);
         let is_refused = end.reset_by_peer && self.heard_at <= sent_at;
         row.recovery.is_none()
             && !row.syn
@@ -176,7 +176,7 @@ impl Episode {
             all_due: row.all_due,
             // Nobody waits for the answer to a FIN alone from a peer that has closed, or is gone.
             is_awaited: match row.is_lone_fin() {
-                true => row.recovery.is_some() && end.peer_closed.is_none_or(|at| row.at < at),
+                true => row.recovery.is_some() && end.peer_sent_fin.is_none_or(|at| row.at < at),
                 false => !self.is_last_word(row, context.mss, end),
             },
             until: row.recovery.map_or(end.at, |recovery| row.at + recovery),

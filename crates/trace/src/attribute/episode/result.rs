@@ -17,8 +17,8 @@ pub(crate) struct ConnectionEnd {
     pub opened: Instant,
     /// When the last packet was captured.
     pub at: Instant,
-    /// When the peer's FIN was acknowledged, if it was.
-    pub peer_closed: Option<Instant>,
+    /// When the peer's FIN passed, if it sent one.
+    pub peer_sent_fin: Option<Instant>,
     /// The end of the data that was sent in this direction.
     pub sent_to: Offset,
     /// Where the data begins, if the capture begins within the connection.
