@@ -487,21 +487,31 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// A probe of RFC 9002's timer: what is lost, or new data, or the segment whose last transmission is the
-    /// oldest (§6.2.4). Without that RFC's loss detection, the last probe is never new data.
+    /// oldest (§6.2.4). Without that RFC's loss detection, a hole takes the place of the oldest, and the last probe is never
+    /// new data.
     fn timeout_probe(&self) -> Option<Transmission> {
         let repeat = |segment: &crate::scoreboard::SentSegment| Transmission::Again(segment.span, Trigger::Tlp);
         let lost = self.board.next_lost().map(repeat);
-        let oldest = || self.board.oldest_sent().or(self.board.last()).map(repeat);
-        // Only loss detection by time finds that a retransmission was lost. With another one, answered probes of new
-        // data alone would leave such a hole open for ever.
-        if !self.goes_by_packets() && self.timers.probe.is_last_due() {
-            return lost.or_else(oldest);
-        }
+        let new = || self.next_new_at_once().map(Transmission::NewProbe);
         //= RFC 9002 §6.2.4 SHOULD: "An endpoint SHOULD include new data in packets that are sent on PTO expiration."
         //= deviation: what is marked lost goes first; where packets are numbered, the host decides
-        lost.or_else(|| self.next_new_at_once().map(Transmission::NewProbe))
+        if self.goes_by_packets() {
             //= RFC 9002 §6.2.4 MAY: "Previously sent data MAY be sent if no new data can be sent."
-            .or_else(oldest)
+            let oldest = || self.board.oldest_sent().or(self.board.last()).map(repeat);
+            return lost.or_else(new).or_else(oldest);
+        }
+        // Only loss detection by time finds that a retransmission was lost. With another one, answered probes of other
+        // data alone would leave such a hole open for ever.
+        let new = || if self.timers.probe.is_last_due() { None } else { new() };
+        lost.or_else(new).or_else(|| self.hole().map(repeat))
+    }
+
+    /// The first segment that may be missing, and that no probe has just repeated. The receiver may have discarded what it
+    /// reported (RFC 2018 §8), and does if it reports the first one and acknowledges nothing.
+    fn hole(&self) -> Option<&crate::scoreboard::SentSegment> {
+        let first = self.board.first();
+        let old = |segment: &&crate::scoreboard::SentSegment| segment.sent_at < self.stream.last_sent_at;
+        first.filter(old).or_else(|| self.board.iter().filter(|segment| !segment.sacked).find(old)).or(first)
     }
 
     /// A zero-window probe: the new data that fits, however little (this overrides silly-window avoidance),
