@@ -22,7 +22,7 @@ const T: f64 = 2.262;
 
 /// The flows of each population.
 fn flows(effort: Effort) -> u64 {
-    effort.of(12_800, 2560)
+    effort.of(12_800, 1280)
 }
 
 /// The population of a capture, or what a mutation makes of it.
