@@ -198,7 +198,7 @@ impl Host {
                 self.sender.abandon(now, span);
             }
             Call::Close => sender.close(now),
-            Call::Mss { mss } => sender.set_mss((*mss).into()),
+            Call::Mss { mss } => sender.set_mss(now, (*mss).into()),
             Call::PathMtu { mss } => sender.on_path_mtu(now, (*mss).into()),
             Call::Congestion => sender.on_congestion_signal(now),
             Call::SeedRtt { micros } => sender.seed_rtt(Duration::from_micros((*micros).into())),
