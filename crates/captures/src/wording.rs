@@ -47,31 +47,23 @@ pub fn millis(ms: f64) -> String {
 
 /// An amount of data with three significant digits, in powers of ten: `22.8 MB`.
 pub fn bytes(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    let mut units = ["bytes", "kB", "MB", "GB", "TB"].into_iter();
-    let mut unit = units.next().unwrap_or_default();
-    for next in units {
-        if value < 999.5 {
-            break;
-        }
-        value /= 1e3;
-        unit = next;
-    }
-    match (unit, value) {
-        ("bytes", _) if bytes == 1 => "1 byte".into(),
-        ("bytes", _) => format!("{value:.0} bytes"),
-        (_, value) if value < 9.995 => format!("{value:.2} {unit}"),
-        (_, value) if value < 99.95 => format!("{value:.1} {unit}"),
-        (_, value) => format!("{value:.0} {unit}"),
+    match bytes {
+        1 => "1 byte".into(),
+        _ => scaled(bytes, ["bytes", "kB", "MB", "GB", "TB"]),
     }
 }
 
 /// A rate with three significant digits: `5.12 Mbit/s`.
 pub fn bit_rate(bits_per_second: u64) -> String {
-    let mut value = bits_per_second as f64;
-    let mut units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"].into_iter();
-    let mut unit = units.next().unwrap_or_default();
-    for next in units {
+    scaled(bits_per_second, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
+}
+
+/// A number with three significant digits, and the unit that suits it: each is a thousand of the one before.
+fn scaled(number: u64, units: [&str; 5]) -> String {
+    let [first, ..] = units;
+    let mut value = number as f64;
+    let mut unit = first;
+    for next in units.into_iter().skip(1) {
         if value < 999.5 {
             break;
         }
@@ -79,7 +71,7 @@ pub fn bit_rate(bits_per_second: u64) -> String {
         unit = next;
     }
     match value {
-        _ if unit == "bit/s" => format!("{value:.0} {unit}"),
+        _ if unit == first => format!("{number} {unit}"),
         _ if value < 9.995 => format!("{value:.2} {unit}"),
         _ if value < 99.95 => format!("{value:.1} {unit}"),
         _ => format!("{value:.0} {unit}"),

@@ -12,7 +12,7 @@ pub use revision::{HeldConnections, Revision};
 
 use crate::{
     follow::points::Mark,
-    hosts::WindowEvidence,
+    hosts::{TimeoutEvidence, WindowEvidence},
     read::{CapturedPacket, Tunnel},
     timeline::Timeline,
 };
@@ -521,6 +521,10 @@ pub struct Direction {
     pub profile: Identification,
     /// Evidence about its congestion window from its recoveries; none unless captured at the sender.
     pub window: WindowEvidence,
+    /// When its timers fired, against the RTO of its profile; none unless captured at the sender.
+    pub timeouts: TimeoutEvidence,
+    /// The least RTO of its host (the term added to SRTT), where that seems to be set to another than 200 ms.
+    pub least_rto: Option<Duration>,
     /// Recoveries: each lasts from a retransmission to the ACK of everything sent before it.
     pub episodes: u32,
     /// Time spent detecting losses and recovering from them, including supposed losses.

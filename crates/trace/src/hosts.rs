@@ -12,6 +12,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     net::IpAddr,
     sync::Arc,
+    time::Duration,
 };
 
 /// The most hosts remembered.
@@ -32,6 +33,13 @@ const ENOUGH_UNREDUCED: u32 = 2;
 /// At most this many recoveries for each that contradicts: BBR contradicts at every third one if losses are frequent,
 /// more rarely if the window could have grown in between. An error may contradict now and then.
 const MOST_PER_UNREDUCED: u32 = 20;
+
+/// Timeouts that show another least RTO than the usual one.
+const ENOUGH_TIMEOUTS: u32 = 3;
+
+/// Of a host with a shorter least RTO, at most this many timeouts come as with the usual one for each that comes sooner:
+/// where the RTT varies, RTTVAR sets the RTO. Of one with a longer least RTO, this many come later for each that does not.
+const MOST_PER_EARLY: u32 = 4;
 
 /// Packets of new data that show whether a sender paces.
 const ENOUGH_CLOCKED: u32 = 20;
@@ -55,6 +63,8 @@ pub struct HostFacts {
     pub probes: ProbeEvidence,
     /// Whether losses reduce its congestion window.
     pub window: WindowEvidence,
+    /// When its timers fired.
+    pub timeouts: TimeoutEvidence,
     /// The duplicates that the host received, and which of them it reported.
     pub duplicates: DuplicateReports,
 }
@@ -77,6 +87,74 @@ pub struct ProbeEvidence {
     /// Retransmissions that a profile explains as a timeout, and does not explain if it has probes:
     /// one was due before.
     pub left_out: u32,
+}
+
+/// When the timers of a host fired that its least RTO sets, by the RTO of Linux (SRTT + max(4·RTTVAR, 200 ms)). A route,
+/// `net.ipv4.tcp_rto_min_us` or a socket option sets another minimum than 200 ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TimeoutEvidence {
+    /// First timeouts that came when they were due.
+    pub on_time: u32,
+    /// Timers that fired much sooner.
+    pub early: Timeouts,
+    /// First timeouts that came much later.
+    pub late: Timeouts,
+}
+
+/// A number of timeouts, and the term added to SRTT that would explain each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Timeouts {
+    /// How many.
+    pub count: u32,
+    /// The least term, in µs.
+    pub least: u32,
+}
+
+impl Timeouts {
+    /// Counts one that this term explains.
+    pub(crate) fn add(&mut self, term: Duration) {
+        let micros = u32::try_from(term.as_micros()).unwrap_or(u32::MAX);
+        self.merge(Self { count: 1, least: micros });
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.least = match (self.count, other.count) {
+            (0, _) => other.least,
+            (_, 0) => self.least,
+            _ => self.least.min(other.least),
+        };
+        self.count = self.count.saturating_add(other.count);
+    }
+}
+
+impl TimeoutEvidence {
+    /// The least RTO that was set, if these show another than the usual one. A few may have other reasons. Host timers fire
+    /// up to two ticks late, so this is a little more than what was set.
+    pub fn least_rto(self) -> Option<Duration> {
+        let Self { on_time, early, late } = self;
+        let shown = if early.count >= ENOUGH_TIMEOUTS && early.count >= on_time / MOST_PER_EARLY {
+            early
+        } else if late.count >= ENOUGH_TIMEOUTS && late.count / MOST_PER_EARLY >= on_time {
+            late
+        } else {
+            return None;
+        };
+        Some(Duration::from_micros(shown.least.into()))
+    }
+
+    /// How many another least RTO would explain.
+    pub(crate) fn differ(self) -> u32 {
+        self.early.count.saturating_add(self.late.count)
+    }
+
+    /// Adds the evidence of other connections.
+    pub fn merge(&mut self, other: Self) {
+        self.on_time = self.on_time.saturating_add(other.on_time);
+        self.early.merge(other.early);
+        self.late.merge(other.late);
+    }
 }
 
 /// Evidence whether a host's congestion window falls at losses, and whether the host paces.
@@ -187,6 +265,7 @@ impl HostFacts {
         }
         self.probes.merge(other.probes);
         self.window.merge(other.window);
+        self.timeouts.merge(other.timeouts);
         self.duplicates.merge(other.duplicates);
     }
 
@@ -195,6 +274,7 @@ impl HostFacts {
         self.profiles.is_empty()
             && self.probes == ProbeEvidence::default()
             && self.window == WindowEvidence::default()
+            && self.timeouts == TimeoutEvidence::default()
             && self.duplicates == DuplicateReports::default()
     }
 }
@@ -328,7 +408,8 @@ impl KnownHosts {
         self.learned.add(host, facts);
         let of_sender = !facts.profiles.is_empty()
             || facts.probes != ProbeEvidence::default()
-            || facts.window != WindowEvidence::default();
+            || facts.window != WindowEvidence::default()
+            || facts.timeouts != TimeoutEvidence::default();
         if of_sender && self.learned.get(host).is_some() {
             let now = candidates.profiles_on(&self.of(host));
             if self.profiles.insert(host, now) != Some(now) {

@@ -143,6 +143,12 @@ fn direction() -> Columns<Direction> {
         .column("put_to_profile", "segments", "retransmissions that could be replayed under the best profile", |d| {
             Some(d.profile.best()?.of)
         })
+        .column(
+            "least_rto_ms",
+            "ms",
+            "the least RTO, besides SRTT, that its host's timeouts show to be set in place of Linux's 200 ms",
+            |d| d.least_rto.map(ms),
+        )
         .column("episodes", "", "episodes of recovery", |d| d.episodes)
         .column(
             "detecting_and_recovering_ms",

@@ -3,6 +3,7 @@
 use super::columns::ms;
 use super::findings::{Analyzed, View};
 use super::summary::Vantages;
+use crate::wording::count;
 use recoup_trace::finding::Vantage;
 use recoup_trace::read::{LeftOut, Oddity};
 
@@ -58,10 +59,7 @@ impl<V: View> Analyzed<V> {
             ));
         }
         if vantages.too_costly > 0 {
-            let senders = match vantages.too_costly {
-                1 => "1 sender".into(),
-                senders => format!("{senders} senders"),
-            };
+            let senders = count(vantages.too_costly, "sender");
             notes.push(format!(
                 "the retransmissions of {senders} would have taken too long to explain: some of their triggers and verdicts are unknown"
             ));
@@ -105,10 +103,7 @@ impl<V: View> Analyzed<V> {
 
 /// What receivers reported, and what they did not.
 fn receiver_notes(vantages: &Vantages) -> Vec<String> {
-    let connections = |count: u64| match count {
-        1 => "1 connection".to_owned(),
-        count => format!("{count} connections"),
-    };
+    let connections = |number| count(number, "connection");
     let mut notes = Vec::new();
     if vantages.reneging > 0 {
         notes.push(format!(
@@ -142,10 +137,7 @@ fn merged_note(vantages: &Vantages) -> Option<String> {
         Some((least, most)) if most - least < 0.1 => format!(", {most:.1} ms apart"),
         Some((least, most)) => format!(", {least:.1} to {most:.1} ms apart"),
     };
-    let connections = match vantages.merged {
-        1 => "1 connection".into(),
-        count => format!("{count} connections"),
-    };
+    let connections = count(vantages.merged, "connection");
     Some(format!(
         "the capture holds {connections} at {points} capture points{apart}, as a merged file does: each point is analyzed by itself, and the summary counts what each end sent at the point nearest to it"
     ))

@@ -157,6 +157,10 @@ fn direction(sender: String, sent: &Direction) -> Vec<String> {
         Sender::None => "none".into(),
         Sender::Nothing => String::new(),
     };
+    let profile = match sent.least_rto {
+        Some(least) => format!("{profile}, min. RTO {:.0} ms", ms(least)),
+        None => profile,
+    };
     let again = &sent.retransmissions;
     let [rtt, recovering] = [sent.rtt.map(|rtt| rtt.p50), Some(sent.recovering)].map(millis);
     texts![sender, sent.bytes, again.total(), again.of_verdict(Verdict::Spurious), rtt, recovering, profile]

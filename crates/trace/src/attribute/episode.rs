@@ -28,7 +28,7 @@ use crate::{
         delays::{DELAYED_ACK, LEAST_DELAY},
     },
     finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict},
-    hosts::{HostFacts, ProbeEvidence, Score, WindowEvidence},
+    hosts::{HostFacts, ProbeEvidence, Score, TimeoutEvidence, WindowEvidence},
     memory::{HeapSize, allocated},
     read::CapturedPacket,
     verdict::{
@@ -270,7 +270,12 @@ impl Episode {
         }
         let replayed = |i| self.profile_replays.iter().any(|replay| replay.candidate == i);
         let rows = self.rows.iter().map(|row| &row.explained);
-        Replayed { scores, probes: candidates.probe_evidence(rows, replayed), window: self.window_evidence(context) }
+        Replayed {
+            scores,
+            probes: candidates.probe_evidence(rows, replayed),
+            window: self.window_evidence(context),
+            timeouts: self.timeout_evidence(context),
+        }
     }
 
     /// Evidence about the sender's window from its retransmissions; none away from the sender.
@@ -281,6 +286,14 @@ impl Episode {
         let repairs = self.rows.iter().filter(|row| !row.syn).map(Row::repair);
         let [at_once, paced] = self.clocked;
         WindowEvidence { at_once, paced, ..reduction::window_evidence(repairs, rtt) }
+    }
+
+    /// When the sender's timers fired, against those of the first Linux that is left; none away from the sender.
+    fn timeout_evidence(&self, context: &EpisodeContext<'_>) -> TimeoutEvidence {
+        let mut replays = self.profile_replays.iter();
+        let linux = replays.find(|replay| context.candidates.has_linux_rto(replay.candidate));
+        let linux = linux.filter(|_| context.vantage == Vantage::Sender);
+        linux.map_or_else(TimeoutEvidence::default, ProfileReplay::timeouts)
     }
 
     fn stop_recording(&mut self, context: &EpisodeContext<'_>) {

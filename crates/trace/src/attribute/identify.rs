@@ -7,12 +7,12 @@
 use super::replay::Explained;
 use crate::{
     finding::{Explanation, Identification},
-    hosts::{HostFacts, KnownHosts, ProbeEvidence, Score, WindowEvidence},
+    hosts::{HostFacts, KnownHosts, ProbeEvidence, Score, TimeoutEvidence, WindowEvidence},
     systems::{CHANGED_SETTINGS, PROFILES, WITH_BBR},
 };
 use recoup_recovery::{Mechanisms, Profile, Trigger};
 use serde::{Deserialize, Serialize};
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 /// Probes that a host left out before it counts as sending none. One may have been left out for
 /// another reason.
@@ -33,6 +33,9 @@ const SIMILAR_SHARE: f64 = 0.02;
 /// be chance.
 const FEW_RETRANSMISSIONS: f64 = 3.0;
 
+/// The least term that Linux adds to SRTT in the RTO, unless another one is set.
+const USUAL_LEAST_RTO: Duration = Duration::from_millis(200);
+
 /// Explained retransmissions from which on a host counts as known.
 const LEAST_EXPLAINED: u32 = 20;
 
@@ -43,6 +46,7 @@ pub(crate) struct Replayed {
     pub scores: Vec<Score>,
     pub probes: ProbeEvidence,
     pub window: WindowEvidence,
+    pub timeouts: TimeoutEvidence,
 }
 
 /// A set of candidates, one bit each.
@@ -97,12 +101,19 @@ pub(crate) struct HostProfiles {
     probing: Probing,
     /// Its connections together show BBR.
     bbr: bool,
+    /// The least RTO that its connections together show to be set.
+    least_rto: Option<Duration>,
 }
 
 impl HostProfiles {
     /// Whether the host's connections together show BBR.
     pub fn shows_bbr(self) -> bool {
         self.bbr
+    }
+
+    /// The least RTO that its connections together show to be set.
+    pub fn least_rto(self) -> Option<Duration> {
+        self.least_rto
     }
 
     /// The best one, once it explains enough, and those that are behind it by no more than chance.
@@ -152,6 +163,11 @@ impl Candidates {
     /// The mechanisms of the `i`-th profile.
     pub fn mechanisms(&self, i: usize) -> &Mechanisms {
         &self.profiles[i].1
+    }
+
+    /// Whether the `i`-th has Linux's RTO, whose term besides SRTT has a minimum that can be set.
+    pub fn has_linux_rto(&self, i: usize) -> bool {
+        self.mechanisms(i).rto.min_variance == USUAL_LEAST_RTO
     }
 
     /// The profile that differs from the `i`-th only in that it sends the draft's tail loss probes.
@@ -245,6 +261,7 @@ impl Candidates {
             plausible: plausible(&scores),
             probing: host.probes.into(),
             bbr: host.window.shows_bbr(),
+            least_rto: host.timeouts.least_rto(),
         }
     }
 
@@ -307,6 +324,28 @@ impl Candidates {
                 one.profile = (*name).into();
             }
         }
+    }
+
+    /// The least RTO of the sender, if its profile has Linux's rule and this connection or its host show another than the
+    /// usual one. Timeouts that come at that time speak no longer against the profile.
+    pub fn settle_least_rto(
+        &self,
+        found: &mut Identification,
+        timeouts: TimeoutEvidence,
+        on_host: HostProfiles,
+    ) -> Option<Duration> {
+        let best = found.best()?;
+        let shown = timeouts.least_rto().or(on_host.least_rto)?;
+        if !self.has_linux_rto(self.index_of(best)?) {
+            return None;
+        }
+        if let Identification::None(one) | Identification::Profile(one) = found {
+            one.explained = one.of.min(one.explained + u64::from(timeouts.differ()));
+            if one.explained as f64 >= LEAST_SHARE * one.of as f64 {
+                *found = Identification::Profile(one.clone());
+            }
+        }
+        Some(shown)
     }
 
     /// Who the sender is; `best` comes from [`best`](Self::best).

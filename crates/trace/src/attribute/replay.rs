@@ -23,7 +23,11 @@ use super::{
     playback::{Playback, UneventfulEnd},
     tape::{Beginning, Step},
 };
-use crate::{finding::Triggers, hosts::Score, memory::allocated};
+use crate::{
+    finding::Triggers,
+    hosts::{Score, TimeoutEvidence},
+    memory::allocated,
+};
 use recoup_recovery::{
     AckSummary, Mechanisms, ResumeState, Sender, State, Timer, Transmission, Trigger, rtt::RttEstimator,
 };
@@ -47,6 +51,10 @@ const AT_ONCE: Duration = Duration::from_millis(10);
 
 /// No sender's retransmission timeout is shorter (Linux `TCP_RTO_MIN`; RFC 6298 §2.4 asks for a second).
 const LEAST_RTO: Duration = Duration::from_millis(200);
+
+/// Timers that fire this much sooner or later than others show another least RTO, rather than other round trips.
+const MUCH_SOONER: f64 = 0.8;
+const MUCH_LATER: f64 = 1.25;
 
 /// A segment that an ACK releases follows it within this.
 const PROMPT: Duration = Duration::from_millis(1);
@@ -90,6 +98,7 @@ pub(crate) struct Replay {
     skipped: u64,
     /// A probe was due that the capture does not show, and that has changed the score.
     probe_is_missing: bool,
+    timeouts: TimeoutEvidence,
 }
 
 impl Replay {
@@ -111,6 +120,7 @@ impl Replay {
             may_assume: None,
             skipped: 0,
             probe_is_missing: false,
+            timeouts: TimeoutEvidence::default(),
         }
     }
 
@@ -150,6 +160,7 @@ impl Replay {
         self.may_assume = None;
         self.skipped = 0;
         self.probe_is_missing = false;
+        self.timeouts = TimeoutEvidence::default();
     }
 
     /// Takes the steps of a tape, and passes the explanation of each retransmission to `attribute`. Stops
@@ -321,10 +332,17 @@ impl Replay {
             _ => clock.is_due(due),
         };
         let Some(reason) = self.sender.reason_for(at, span, prompted, is_due) else {
-            return self
-                .late_trigger(at, span)
-                .unwrap_or_else(|| Explained { triggers: self.likely(at, span), fits: false });
+            return self.late_trigger(at, span).unwrap_or_else(|| {
+                let triggers = self.likely(at, span);
+                self.note_early(at, triggers);
+                Explained { triggers, fits: false }
+            });
         };
+        if let Some((timer, due)) = reason.timer
+            && self.is_set_by_rto(timer, due)
+        {
+            self.note_timeout(at, due);
+        }
         let probed = reason.skipped_probe.is_none_or(|due| clock.in_time(due));
         self.probe_is_missing |= !probed;
         let fits = match reason.timer {
@@ -333,6 +351,52 @@ impl Replay {
             Some(_) => true,
         };
         Explained { triggers: reason.trigger.into(), fits }
+    }
+
+    /// The term that the RTO adds to SRTT, if a timer shows it: not away from the sender, and not where timeouts double.
+    fn rto_term(&self) -> Option<Duration> {
+        let rtt = self.sender.rtt();
+        let srtt = rtt.srtt().filter(|_| !self.away && self.sender.backoff() == 0)?;
+        Some(rtt.rto().saturating_sub(srtt))
+    }
+
+    /// A timer seems to have fired although none was due.
+    fn note_early(&mut self, at: Instant, triggers: Triggers) {
+        let by_timer = matches!(triggers.first(), Some(Trigger::Rto | Trigger::Tlp));
+        let mut timers = self.sender.retransmission_timers().filter(|(_, due)| *due > at);
+        let next = timers.find_map(|(timer, due)| matches!(timer, Timer::Probe | Timer::Rto).then_some(due));
+        if let (true, Some(term), Some(due)) = (by_timer, self.rto_term(), next) {
+            let shown = term.saturating_sub(due.since(at));
+            if shown < term.mul_f64(MUCH_SOONER) && !shown.is_zero() {
+                self.timeouts.early.add(shown);
+            }
+        }
+    }
+
+    /// Whether the RTO sets when this timer is due: a probe is due with it at the latest (RFC 8985 §7.2).
+    fn is_set_by_rto(&self, timer: Timer, due: Instant) -> bool {
+        let mut timers = self.sender.retransmission_timers();
+        match timer {
+            Timer::Rto => true,
+            Timer::Probe => timers.any(|(other, at)| other == Timer::Rto && at <= due),
+            _ => false,
+        }
+    }
+
+    /// The retransmission timeout, which was `due`, made the sender retransmit.
+    fn note_timeout(&mut self, at: Instant, due: Instant) {
+        let Some(term) = self.rto_term() else { return };
+        let shown = term + at.since(due);
+        if shown > term.mul_f64(MUCH_LATER) + LATE {
+            self.timeouts.late.add(shown);
+        } else {
+            self.timeouts.on_time += 1;
+        }
+    }
+
+    /// When timers fired, against those of the profile.
+    pub fn timeouts(&self) -> TimeoutEvidence {
+        self.timeouts
     }
 
     /// Whether the engine has wanted to retransmit for long, and nothing but a timer can have made the sender

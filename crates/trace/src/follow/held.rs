@@ -162,6 +162,7 @@ impl Held {
         for (direction, end) in connection.directions.iter_mut().zip(ends) {
             assume_defaults(&mut direction.profile);
             let on_host = hosts.profiles_of(end.ip(), candidates);
+            direction.least_rto = candidates.settle_least_rto(&mut direction.profile, direction.timeouts, on_host);
             candidates.name_bbr(&mut direction.profile, direction.window, on_host);
         }
         let all: Vec<Retransmission> = rows.iter().map(|row| row.retransmission).collect();
@@ -181,8 +182,14 @@ fn waits(connection: &Connection, hosts: &KnownHosts, candidates: &Candidates) -
     directions.any(|(direction, end)| {
         let window = direction.window;
         let may_be_bbr = window.unreduced > 0 && !window.shows_bbr() && !window.is_clocked();
+        let timeouts = direction.timeouts;
+        let may_have_set_rto = matches!(direction.profile, Identification::None(_))
+            && candidates.len() > 1
+            && timeouts.differ() > 0
+            && timeouts.least_rto().is_none();
         matches!(direction.profile, Identification::Several(_))
             || (may_be_bbr && !hosts.profiles_of(end.ip(), candidates).shows_bbr())
+            || (may_have_set_rto && hosts.profiles_of(end.ip(), candidates).least_rto().is_none())
     })
 }
 

@@ -46,6 +46,7 @@ fn facts(explained: u32, seen: u32) -> HostFacts {
         profiles: [("linux-6".into(), Score { explained, of: 20 })].into(),
         probes: ProbeEvidence { sent: seen, left_out: 1 },
         duplicates: DuplicateReports { seen, missing: 1 },
+        timeouts: TimeoutEvidence { early: Timeouts { count: 1, least: 50_000 + seen }, ..TimeoutEvidence::default() },
     }
 }
 
@@ -64,6 +65,7 @@ fn merged_parts_know_what_the_whole_knows() {
     assert_eq!(of_one.profiles["linux-6"].explained, 3 + 6 + 9);
     assert_eq!((of_one.probes.sent, of_one.probes.left_out), (8, 4));
     assert_eq!(of_one.duplicates, DuplicateReports { seen: 8, missing: 4 });
+    assert_eq!(of_one.timeouts.early, Timeouts { count: 4, least: 50_000 });
 }
 
 #[test]

@@ -131,7 +131,9 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
             "{often}: segments of full size never arrived, smaller ones did, and no router said so (a path MTU black hole)"
         ),
         Cause::RefusedFastOpen => {
-            format!("{often}: the SYN carried data (TCP Fast Open), the SYN-ACK left it out, and it was sent again")
+            format!(
+                "{often}: the SYN carried data (TCP Fast Open), the SYN-ACK did not acknowledge it, and it was sent again"
+            )
         }
         Cause::Unanswered => format!(
             "{often}: the peer or the path no longer answered, {} in vain",

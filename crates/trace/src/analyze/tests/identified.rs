@@ -33,12 +33,18 @@ fn timed_out(at: f64) -> Conversation {
 
 /// The only segment in flight is lost: a probe and a timeout are due at the same time.
 fn single_lost(at: f64) -> Conversation {
+    single_lost_with(at, 200.0)
+}
+
+/// The same with another least RTO in ms.
+fn single_lost_with(at: f64, least_rto: f64) -> Conversation {
+    let again = at + 252.0 + least_rto;
     let mut conversation = Conversation::opened(at);
     conversation.data(at + 100.0, 0, 1000);
     conversation.ack(at + 150.1, 1000, 0, 0);
     conversation.data(at + 200.0, 1000, 1000);
-    conversation.data(at + 452.0, 1000, 1000);
-    conversation.ack(at + 502.1, 2000, 0, 0);
+    conversation.data(again, 1000, 1000);
+    conversation.ack(again + 50.1, 2000, 0, 0);
     conversation
 }
 
@@ -111,4 +117,33 @@ fn without_evidence_no_setting_counts_as_changed() {
         assert!(found[0].starts_with("linux-6|"), "{found:?}");
         assert!(!found[0].contains("+notlp"), "{found:?}");
     }
+}
+
+#[test]
+fn timeouts_that_come_much_sooner_or_later_show_another_least_rto() {
+    for (least, expected) in [(50.0, Some(50)), (200.0, None), (700.0, Some(700))] {
+        let kept = together((0..4).map(|i| single_lost_with(2000.0 * f64::from(i), least)));
+        for connection in &kept.connections {
+            let sender = &connection.directions[1];
+            assert!(
+                sender.profile.best().is_some_and(|best| best.profile == "linux-6"),
+                "{least}: {:?}",
+                sender.profile
+            );
+            assert!(!matches!(sender.profile, Identification::None(_)), "{least}: {:?}", sender.profile);
+            let found = sender.least_rto.map(|rto| rto.as_secs_f64() * 1e3);
+            assert!(
+                match (found, expected) {
+                    (Some(found), Some(expected)) =>
+                        (f64::from(expected) - 1.0..=f64::from(expected) + 5.0).contains(&found),
+                    (None, None) => true,
+                    _ => false,
+                },
+                "{least}: {found:?}"
+            );
+        }
+    }
+    // Two may be chance.
+    let kept = together((0..2).map(|i| single_lost_with(2000.0 * f64::from(i), 50.0)));
+    assert!(kept.connections.iter().all(|connection| connection.directions[1].least_rto.is_none()));
 }

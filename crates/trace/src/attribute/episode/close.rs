@@ -7,7 +7,7 @@ use crate::{
         causes::{Clues, ENOUGH_UNANSWERED},
         episodes::{EpisodeCosts, Repair},
     },
-    finding::{self, PlacedLosses, Retransmission, SenderState, Vantage, Verdict},
+    finding::{self, Evidence, PlacedLosses, Retransmission, SenderState, Triggers, Vantage, Verdict},
     hosts::{HostFacts, ReportsDuplicates},
 };
 use recoup_units::Offset;
@@ -36,10 +36,12 @@ impl Episode {
             found.profile = context.candidates.identification(&replayed, &best);
         }
         found.window = replayed.window;
+        found.timeouts = replayed.timeouts;
         let learned = Learned {
             sender: HostFacts {
                 // When the connection was over, the verdicts were not final.
                 window: replayed.window,
+                timeouts: replayed.timeouts,
                 ..if end.was_over { HostFacts::default() } else { sender_facts(&replayed, context) }
             },
             receiver: self.receiver_facts(),
@@ -69,6 +71,7 @@ impl Episode {
         }
         let mut costs = self.costs(context, end);
         let mut flight_end = Offset(0);
+        let mut left_open = false;
         for row in &self.rows {
             let by_profile = row.triggers_by_profile();
             let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
@@ -79,6 +82,7 @@ impl Episode {
             };
             let (verdict, evidence) = conditional.given(belief);
             let alternative = AlternativeVerdict::new(&conditional, belief).filter(|_| !settled);
+            left_open |= triggers == Triggers::UNKNOWN || evidence == Evidence::Ambiguous;
             found.retransmissions.add(triggers, verdict);
             recovery_time.add(row);
             let cost = if row.syn { None } else { costs.next() };
@@ -122,8 +126,9 @@ impl Episode {
                 },
             });
         }
-        found.too_costly |=
-            self.too_costly || self.ack_verdicts.is_too_costly() || self.arrival_verdicts.is_too_costly();
+        // Where all is known in spite of what was left out, nothing is worth a note.
+        found.too_costly |= left_open
+            && (self.too_costly || self.ack_verdicts.is_too_costly() || self.arrival_verdicts.is_too_costly());
         found.reneged = self.ack_verdicts.reneged();
         found.episodes = recovery_time.recoveries;
         found.recovering = recovery_time.time;

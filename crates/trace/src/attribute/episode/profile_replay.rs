@@ -4,7 +4,7 @@ use super::{
     super::{context::EpisodeContext, playback::Playback, replay::Replay, rtt_samples::Estimators},
     row::Row,
 };
-use crate::hosts::Score;
+use crate::hosts::{Score, TimeoutEvidence};
 use serde::{Deserialize, Serialize};
 
 /// Retransmissions after which a profile far behind the best is dropped.
@@ -21,6 +21,8 @@ pub(super) struct ProfileReplay {
     replay: Option<Box<Replay>>,
     /// The score of earlier recordings.
     previous: Score,
+    /// When timers fired in earlier recordings.
+    previous_timeouts: TimeoutEvidence,
 }
 
 /// Cost of replaying a tape.
@@ -33,7 +35,7 @@ pub(super) struct RunCost {
 
 impl ProfileReplay {
     pub fn new(candidate: usize) -> Self {
-        Self { candidate, replay: None, previous: Score::default() }
+        Self { candidate, replay: None, previous: Score::default(), previous_timeouts: TimeoutEvidence::default() }
     }
 
     /// Replays what is on the tape, as far as `most` work allows. Returns what it cost.
@@ -84,6 +86,7 @@ impl ProfileReplay {
             row.explained[self.candidate] = row.explained[with];
         }
         self.previous = self.previous.plus(replay.score());
+        self.previous_timeouts.merge(replay.timeouts());
         Some(RunCost { work: replay.work(), complete: true })
     }
 
@@ -95,6 +98,7 @@ impl ProfileReplay {
     /// The recording is over.
     pub fn end_stretch(&mut self, context: &EpisodeContext<'_>) {
         self.previous = self.score();
+        self.previous_timeouts = self.timeouts();
         if let Some(mut replay) = self.replay.take() {
             replay.trim();
             context.pools.replays.give(replay);
@@ -104,6 +108,13 @@ impl ProfileReplay {
     pub fn score(&self) -> Score {
         let now = self.replay.as_ref().map(|replay| replay.score());
         self.previous.plus(now.unwrap_or_default())
+    }
+
+    /// When timers fired.
+    pub fn timeouts(&self) -> TimeoutEvidence {
+        let mut all = self.previous_timeouts;
+        all.merge(self.replay.as_ref().map(|replay| replay.timeouts()).unwrap_or_default());
+        all
     }
 }
 

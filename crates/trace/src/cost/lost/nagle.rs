@@ -12,8 +12,10 @@
 //!            by more than the usual variation of the RTT, and by a fifth of the shortest RTT: paths vary by as much
 //! released   new data, less than a full segment, follows a delayed ACK at once
 //!
-//! lost = ACK - (sent + shortest RTT), if three or more were released and half of all delayed ones
+//! lost = ACK - sent, if three or more were released and half of all delayed ones
 //! ```
+//!
+//! The whole wait counts, not only the receiver's delay: without Nagle's rule the data leaves with what was sent before.
 
 use super::delays::DELAYED_ACK;
 use crate::finding::{Cause, LostTime};
@@ -43,29 +45,29 @@ pub(crate) struct Nagle {
     released: u32,
     /// What the released data waited, in ns.
     waited: u64,
-    /// When the last delayed ACK passed, and how long it was delayed in ns; 0 once data followed.
+    /// When the last delayed ACK passed, and how long after its segment in ns; 0 once data followed.
     last: (Instant, u64),
 }
 
 impl Nagle {
-    /// A delayed ACK of everything in flight passed, `delay` ns late.
+    /// A delayed ACK of everything in flight passed, `took` ns after the segment.
     #[cold]
-    pub fn on_delayed(&mut self, at: Instant, delay: u64) {
+    pub fn on_delayed(&mut self, at: Instant, took: u64) {
         self.delayed = self.delayed.saturating_add(1);
-        self.last = (at, delay);
+        self.last = (at, took);
     }
 
     /// New data passed that an ACK released if it came at most `within` ns before. `small`: less than a full segment.
     #[inline]
     pub fn on_new(&mut self, at: Instant, within: u64, small: bool) {
-        let (ack_at, delay) = self.last;
-        if delay == 0 {
+        let (ack_at, took) = self.last;
+        if took == 0 {
             return;
         }
         self.last.1 = 0;
         if small && at.nanos_since(ack_at) <= within {
             self.released = self.released.saturating_add(1);
-            self.waited = self.waited.saturating_add(delay);
+            self.waited = self.waited.saturating_add(took);
         }
     }
 

@@ -352,7 +352,7 @@ impl DirectionState {
         let delay = took.saturating_sub(shortest);
         let (_, variation) = self.rtts.usual().unwrap_or_default();
         if nagle::is_delayed(delay, shortest, variation) {
-            self.late_acks.get_or_insert_default().nagle.on_delayed(now, delay);
+            self.late_acks.get_or_insert_default().nagle.on_delayed(now, took);
         }
     }
 
