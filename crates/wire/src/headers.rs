@@ -448,9 +448,10 @@ impl Destination<'_> {
         headers.ip_id = ip.ip_id;
         headers.flags = tcp.flags;
         headers.hop_limit = ip.hop_limit;
-        headers.facts =
-            ip.facts | (fact::OVERLONG * u16::from(overlong)) | (fact::OPTIONS_INCOMPLETE * u16::from(tcp.options_cut));
-        headers.facts |= u16::from(ip.ecn.with_tcp(tcp.reserved).bits()) << fact::ECN_SHIFT;
+        headers.facts = ip.facts
+            | (fact::OVERLONG * u16::from(overlong))
+            | (fact::OPTIONS_INCOMPLETE * u16::from(tcp.options_cut))
+            | (u16::from(ip.ecn.with_tcp(tcp.reserved).bits()) << fact::ECN_SHIFT);
         match Options::leading_timestamps(tcp.options) {
             Some((timestamps, [])) => headers.set_timestamps(timestamps),
             _ => {

@@ -225,7 +225,7 @@ impl Candidates {
     /// the host's other connections are left out, unless that leaves none. Equals keep the order of
     /// the list.
     pub fn best(&self, replayed: &Replayed, known: &KnownHosts, host: IpAddr, exact: bool) -> Vec<usize> {
-        let mut best = similar(&replayed.scores);
+        let mut best: Vec<usize> = similar(&replayed.scores).collect();
         let mut probes = known.probes_of(host);
         probes.merge(replayed.probes);
         let on_host = HostProfiles { probing: probes.into(), ..known.profiles_of(host, self) };
@@ -257,7 +257,7 @@ impl Candidates {
     pub fn profiles_on(&self, host: &HostFacts) -> HostProfiles {
         let scores = self.scores_on(host);
         HostProfiles {
-            similar: similar(&scores).into_iter().collect(),
+            similar: similar(&scores).collect(),
             plausible: plausible(&scores),
             probing: host.probes.into(),
             bbr: host.window.shows_bbr(),
@@ -379,14 +379,13 @@ pub(crate) fn assume_defaults(found: &mut Identification) {
 
 /// The indices of the scores that are as good as the best, or behind by what may be chance; none
 /// if nothing was replayed.
-fn similar(scores: &[Score]) -> Vec<usize> {
-    let places = 0..scores.len();
-    let Some(best) = places.clone().max_by(|&a, &b| by_share(scores, b, a)) else {
-        return Vec::new();
-    };
-    let behind = |i: usize| scores[best].share() - scores[i].share();
-    let few = |i: usize| behind(i) * f64::from(scores[best].of) < FEW_RETRANSMISSIONS;
-    places.filter(|&i| behind(i) < SIMILAR_SHARE || few(i)).collect()
+fn similar(scores: &[Score]) -> impl Iterator<Item = usize> {
+    let best = scores.iter().reduce(|best, one| if one.share() < best.share() { best } else { one });
+    let best = best.copied().unwrap_or_default();
+    (0..scores.len()).filter(move |&i| {
+        let behind = best.share() - scores[i].share();
+        behind < SIMILAR_SHARE || behind * f64::from(best.of) < FEW_RETRANSMISSIONS
+    })
 }
 
 /// The profiles that a host with these scores may run: the best one, once it explains

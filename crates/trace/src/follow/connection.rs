@@ -246,11 +246,14 @@ impl ConnectionState {
             return false;
         }
         let flags = packet.segment.flags;
+        // Most packets begin and end nothing.
+        let is_end = flags.intersects(Flags::SYN.union(Flags::RST).union(Flags::FIN));
+        let was_reset = !matches!(self.reset, Reset::No);
         let mut crosses_syn = false;
-        if let Reset::BeyondWindow(sender) = self.reset {
+        if was_reset && let Reset::BeyondWindow(sender) = self.reset {
             self.settle_doubtful_reset(sender.into(), side);
         }
-        if flags.intersects(Flags::SYN.union(Flags::RST)) {
+        if is_end && flags.intersects(Flags::SYN.union(Flags::RST)) {
             if flags.contains(Flags::RST) && !self.is_valid_reset(&packet.segment, side) {
                 let is_over = self.is_over();
                 return !replace(&mut self.was_over, is_over) && is_over;
@@ -258,21 +261,22 @@ impl ConnectionState {
             crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
         let sent_before = self.shared.last_packet_at[side];
-        if flags.contains(Flags::FIN) && self.fin_at[side].get().is_none() {
+        if is_end && flags.contains(Flags::FIN) && self.fin_at[side].get().is_none() {
             self.fin_at[side] = now.as_nanos().into();
         }
-        self.shared.on_packet(packet, now, side);
+        let mut len = packet.segment.sequence_len();
+        self.shared.on_packet(packet, len, now, side);
         if self.ecn.is_some() || EcnState::concerns(packet) {
             self.ecn.get_or_insert_default().on_packet(packet, side);
         }
-        let mut len = packet.segment.sequence_len();
         let [first, second] = &mut self.directions;
         let (own, peer) = match side {
             0 => (first, second),
             _ => (second, first),
         };
-        let on_ack =
-            flags.contains(Flags::FIN) && own.repeats_fin_on_ack(&packet.segment, peer, now.since(sent_before));
+        let on_ack = is_end
+            && flags.contains(Flags::FIN)
+            && own.repeats_fin_on_ack(&packet.segment, peer, now.since(sent_before));
         if on_ack {
             len = 0;
         }
@@ -293,21 +297,25 @@ impl ConnectionState {
             let context = DirectionContext { shared: &self.shared, replay_context, side };
             own.on_packet(packet, len, now, context);
         }
-        if flags.contains(Flags::RST) {
-            self.reset = Reset::Yes;
-            self.reset_by[side] = true;
-        }
-        if self.reset == Reset::Yes {
-            for (direction, sender) in [(&mut *own, side), (&mut *peer, 1 - side)] {
-                direction.on_reset(now, DirectionContext { shared: &self.shared, replay_context, side: sender });
+        let mut is_reset = false;
+        if is_end || was_reset {
+            if flags.contains(Flags::RST) {
+                self.reset = Reset::Yes;
+                self.reset_by[side] = true;
             }
+            if matches!(self.reset, Reset::Yes) {
+                for (direction, sender) in [(&mut *own, side), (&mut *peer, 1 - side)] {
+                    direction.on_reset(now, DirectionContext { shared: &self.shared, replay_context, side: sender });
+                }
+            }
+            is_reset = !matches!(self.reset, Reset::No);
         }
         let peer_is_closed = peer.is_closed();
         if peer_is_closed && !self.knows_close[side] {
             self.knows_close[side] = true;
             own.on_close(now);
         }
-        let is_over = self.reset != Reset::No || (peer_is_closed && own.is_closed());
+        let is_over = is_reset || (peer_is_closed && own.is_closed());
         !replace(&mut self.was_over, is_over) && is_over
     }
 

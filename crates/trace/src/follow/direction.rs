@@ -457,7 +457,9 @@ impl DirectionState {
         }
         let sent = SentPacket { at: now, ts: segment.options.timestamps.map(|ts| ts.value), ip_id: packet.ip_id };
         self.divide_at_new(segment, now, span, context);
-        if let Some(late) = &mut self.late_acks {
+        if let Some(late) = &mut self.late_acks
+            && late.nagle.may_release()
+        {
             let lag = context.shared.response_time(context.side);
             let lag = if context.shared.is_away(context.side) { lag } else { 0 };
             let small = segment.payload_len < self.mss.bytes();

@@ -160,6 +160,9 @@ impl Held {
     ) {
         let ends = [connection.endpoints.src, connection.endpoints.dst];
         for (direction, end) in connection.directions.iter_mut().zip(ends) {
+            if direction.profile == Identification::Nothing {
+                continue;
+            }
             assume_defaults(&mut direction.profile);
             let on_host = hosts.profiles_of(end.ip(), candidates);
             direction.least_rto = candidates.settle_least_rto(&mut direction.profile, direction.timeouts, on_host);

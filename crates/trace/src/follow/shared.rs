@@ -148,15 +148,15 @@ impl Shared {
         src == dst || (src.is_loopback() && dst.is_loopback())
     }
 
-    /// Takes a packet of direction `side`.
-    #[inline]
-    pub fn on_packet(&mut self, packet: &CapturedPacket, now: Instant, side: usize) {
+    /// Takes a packet of direction `side` that takes `len` of the sequence space.
+    #[inline(always)]
+    pub fn on_packet(&mut self, packet: &CapturedPacket, len: u32, now: Instant, side: usize) {
         if packet.outgoing.is_some_and(|outgoing| self.outgoing[side] != Some(outgoing)) {
             self.on_new_origin(packet.outgoing, side);
         }
         self.last_packet_at[side] = now;
         self.has_syn |= packet.segment.flags.contains(Flags::SYN);
-        self.has_bare[side] |= packet.segment.sequence_len() == 0;
+        self.has_bare[side] |= len == 0;
         let options = &packet.segment.options;
         if let Some(ts) = options.timestamps {
             // The peer may decline timestamps that a SYN offers (RFC 7323 §3.2).

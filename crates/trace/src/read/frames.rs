@@ -9,13 +9,13 @@ use super::{
 };
 use recoup_units::Instant;
 use recoup_wire::{DecodeError, Flags, Headers, IpVersion, Segment, decode_headers};
-use std::ops::RangeInclusive;
+use std::ops::Range;
 
 /// The least payload of an Ethernet frame, in bytes (IEEE 802.3).
 const LEAST_IN_FRAME: usize = 46;
 
 /// So many bytes fill a TCP packet without options up to that. A single byte is rather a probe.
-const PADDING: RangeInclusive<u32> = 2..=6;
+const PADDING: Range<u32> = 2..7;
 
 /// A frame of a capture.
 #[derive(Clone, Copy)]

@@ -21,7 +21,7 @@ use super::delays::DELAYED_ACK;
 use crate::finding::{Cause, LostTime};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{mem::replace, time::Duration};
 
 /// How much later than the shortest RTT a delayed ACK comes, in ns: the shortest delay in use is 40 ms (Linux).
 const LEAST_DELAY: u64 = 30_000_000;
@@ -57,14 +57,19 @@ impl Nagle {
         self.last = (at, took);
     }
 
-    /// New data passed that an ACK released if it came at most `within` ns before. `small`: less than a full segment.
+    /// Whether a delayed ACK passed, and no new data since.
     #[inline]
+    pub fn may_release(&self) -> bool {
+        self.last.1 > 0
+    }
+
+    /// New data passed that an ACK released if it came at most `within` ns before. `small`: less than a full segment.
+    #[cold]
     pub fn on_new(&mut self, at: Instant, within: u64, small: bool) {
-        let (ack_at, took) = self.last;
+        let (ack_at, took) = replace(&mut self.last, (at, 0));
         if took == 0 {
             return;
         }
-        self.last.1 = 0;
         if small && at.nanos_since(ack_at) <= within {
             self.released = self.released.saturating_add(1);
             self.waited = self.waited.saturating_add(took);
