@@ -6,6 +6,7 @@
 //! | [`analysis`] | tables of connections, retransmissions and senders, and analyses that go on from run to run |
 //! | [`explain`] | where the time of connections went: facts, sentences, text, document, page |
 //! | [`whatif`] | reruns of connections under other loss recovery, their statistics and forms; a scenario inferred from a capture |
+//! | [`levers`] | what an operator can change |
 //! | [`parameters`] | other parameters of loss detection for the senders of a capture |
 //! | [`study`] | the 2007 study's tables and figures, and the 2021 paper's analysis |
 //! | [`diagram`] | time–sequence diagrams of connections and of event streams |
@@ -18,6 +19,7 @@ pub mod capture;
 pub mod diagram;
 pub mod explain;
 pub mod filter;
+pub mod levers;
 pub mod parameters;
 #[cfg(feature = "parquet")]
 pub mod partition;

@@ -1,20 +1,28 @@
-//! `recoup profiles`.
+//! `recoup profiles`, and the levers of operators.
 
 use crate::Failure;
 use crate::output::print;
+use recoup_captures::levers::{self, Lever};
 use recoup_recovery::Profile;
 use recoup_recovery::profile::{BASES, Mechanism, Setting};
 use recoup_support::profile::parse_profile;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Show only this profile, such as linux-6 or linux-3.17+tlp [default: all profiles and mechanisms]
+    /// Show only this profile, such as linux-6 or linux-3.17+tlp [default: all profiles and mechanisms]; with --levers only
+    /// this lever
     #[arg(value_name = "PROFILE")]
     profile: Option<String>,
+    /// What an operator can change that affects how soon transfers end: settings of senders, receivers, paths and
+    /// applications, with the commands that set and show them
+    #[arg(long)]
+    levers: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.profile {
+        None if args.levers => print(&levers::list()),
+        Some(name) if args.levers => print(&Lever::named(name).map_err(Failure::Wrong)?.describe()),
         None => print(&list()),
         Some(text) => print(&show(&parse_profile(text).map_err(Failure::Wrong)?)),
     }
