@@ -157,6 +157,9 @@ impl<'a> Hypotheses<'a> {
     /// About how many steps it takes to compute the costs of a piece; each takes some ns.
     pub fn steps(piece: &Piece, refusal: Refusal) -> u64 {
         let (copies, reports) = (piece.copies.len() as u64, piece.reports.len() as u32);
+        if piece.cover.is_none() {
+            return copies;
+        }
         let refused = if refusal.echo.is_some() { copies } else { 1 };
         let all = copies * (copies + 1) * refused;
         all * copies * (1 + u64::from(reports) * (1 << reports) / 2)

@@ -595,3 +595,21 @@ fn what_a_closed_window_left_no_room_for_is_named() {
     assert_eq!((found[0].0, found[0].1), ("zero_window", 1));
     assert!((200.0..=230.0).contains(&found[0].2), "{found:?}");
 }
+
+#[test]
+fn as_many_timeouts_as_a_kernel_sends_are_not_acknowledged_rather_than_ambiguous() {
+    // tcp_retries2 is 15.
+    let mut conversation = Conversation::opened(0.0);
+    conversation.data(100.0, 0, 1000);
+    let mut at = 100.0;
+    for i in 0..15 {
+        at += (200.0 * f64::from(1 << i)).min(120_000.0);
+        conversation.data(at, 0, 1000);
+    }
+    let kept = conversation.analyzed();
+    let sender = &kept.connections[0].directions[1];
+    assert!(!sender.too_costly);
+    assert_eq!(kept.retransmissions.len(), 15);
+    assert!(kept.retransmissions.iter().all(|row| row.evidence == Evidence::NotAcknowledged));
+    assert_eq!(sender.lost.times(Cause::Unanswered), 1);
+}
