@@ -28,12 +28,6 @@ const LEAST_BURST: f64 = 10_000.0;
 /// queue.
 const MOST_QUEUED: f64 = 0.25;
 
-/// Where windows grow steadily between losses, the last half of the time exceeds the mean rate, by half as much on average
-/// as at its end: so this fraction (1/n) of the excess at the end, for the whole time. A bucket of which that takes more than
-/// [`MOST_BURSTS`] would have been empty before: the rate is a higher one, which the sender seldom reaches.
-const EXCESS: f64 = 4.0;
-const MOST_BURSTS: f64 = 2.0;
-
 /// How a direction began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beginning {
@@ -54,8 +48,6 @@ struct Loss {
     before: f64,
     /// How much longer a round trip took then than the shortest one.
     queued: Duration,
-    /// Bytes a second that the flight made then.
-    rate: f64,
 }
 
 /// The policer that a direction passed. `rows`: its retransmissions in the order of sending.
@@ -72,7 +64,6 @@ pub(crate) fn find_policer<'a>(rows: impl Iterator<Item = &'a Retransmission>, b
                 at: row.at - detection,
                 before: near.since(Offset::DATA) as f64,
                 queued: rtt.saturating_sub(begin.rtt),
-                rate: f64::from(row.flight) * f64::from(row.len) / rtt.as_secs_f64().max(1e-6),
             });
         }
     }
@@ -99,16 +90,8 @@ fn of_losses(losses: &[Loss], begun: Instant) -> Option<Policer> {
     let mut queued: Vec<Duration> = losses.iter().map(|loss| loss.queued).collect();
     queued.sort_unstable();
     let queued = queued[queued.len() / 2].max(first.queued).as_secs_f64();
-    let excess: f64 = losses
-        .windows(2)
-        .map(|pair| (pair[1].rate - rate).max(0.0) * between(pair[0].at, pair[1].at) / EXCESS)
-        .sum::<f64>();
-    let excess = excess / (losses.len() - 1) as f64;
-    let is_policer = rate > 0.0
-        && same >= MOST_OF_TIME * time
-        && burst >= LEAST_BURST
-        && queued <= MOST_QUEUED * burst / rate
-        && excess <= MOST_BURSTS * burst;
+    let is_policer =
+        rate > 0.0 && same >= MOST_OF_TIME * time && burst >= LEAST_BURST && queued <= MOST_QUEUED * burst / rate;
     is_policer.then_some(Policer { bits_per_second: (8.0 * rate) as u64, burst: burst as u64 })
 }
 
@@ -118,12 +101,8 @@ mod tests {
 
     /// Losses at these times in ms, after so many bytes, with so many ms in a queue.
     fn losses(all: impl Iterator<Item = (u64, f64, u64)>) -> Vec<Loss> {
-        let loss = |(at, before, queued)| Loss {
-            at: Instant::from_millis(at),
-            before,
-            queued: Duration::from_millis(queued),
-            rate: 1e6,
-        };
+        let loss =
+            |(at, before, queued)| Loss { at: Instant::from_millis(at), before, queued: Duration::from_millis(queued) };
         all.map(loss).collect()
     }
 
@@ -149,16 +128,6 @@ mod tests {
     #[test]
     fn without_a_burst_nothing_shows_a_bucket() {
         assert_eq!(of_losses(&policed(1, 1e3), Instant::ZERO), None);
-    }
-
-    /// The mean of a sender that halves its window at each loss is no rate of a bucket that its peaks would have emptied.
-    #[test]
-    fn a_bucket_is_large_enough_for_the_peaks() {
-        let mut losses = policed(1, 1e5);
-        losses.iter_mut().for_each(|loss| loss.rate = 1.3e6);
-        assert!(of_losses(&losses, Instant::ZERO).is_some());
-        losses.iter_mut().for_each(|loss| loss.rate = 5e6);
-        assert_eq!(of_losses(&losses, Instant::ZERO), None);
     }
 
     #[test]
