@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// Whose setting it is.
+/// The system that has the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum System {

@@ -9,8 +9,7 @@ use recoup_support::profile::parse_profile;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Show only this profile, such as linux-6 or linux-3.17+tlp [default: all profiles and mechanisms]; with --levers only
-    /// this lever
+    /// Show one profile, such as linux-6 or linux-3.17+tlp, or with --levers one lever [default: all]
     #[arg(value_name = "PROFILE")]
     profile: Option<String>,
     /// What an operator can change that affects how soon transfers end: settings of senders, receivers, paths and

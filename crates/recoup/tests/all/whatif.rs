@@ -20,7 +20,7 @@ mod truth;
 use crate::real_packets::turn;
 use comparison::{Cell, Summary, flow_table};
 use kernel::Kernel;
-use networks::{Grid, KERNEL, Network, Pair, SIMULATED};
+use networks::{KERNEL, Network, Pair, SIMULATED};
 use prediction::{Predicted, predict};
 use recoup_testing::skip;
 use simulated::Simulator;
@@ -103,29 +103,25 @@ fn print(cells: &[Cell]) -> Summary {
     summary
 }
 
-/// A simulated grid with this many flows a cell.
-fn simulated(grid: &Grid, flows: u64) -> Summary {
-    let cells = grid.networks.iter();
-    let cells = cells.flat_map(|network| compare(&Simulator, network, grid.pairs, flows));
-    print(&cells.collect::<Vec<_>>())
+/// The flows of a cell of the tables in docs/whatif.md, where `RECOUP_FLOWS` asks for them.
+fn flows_asked() -> Option<u64> {
+    let asked = std::env::var("RECOUP_FLOWS").ok()?;
+    Some(asked.parse().expect("RECOUP_FLOWS is a number"))
 }
 
 /// The bounds that docs/whatif.md states hold for most cells even with few flows, whose means differ from run to run.
 #[test]
 fn predictions_come_true_in_the_simulator() {
-    let summary = simulated(&SIMULATED, 60);
+    let flows = flows_asked().unwrap_or(60);
+    let cells = SIMULATED.networks.iter();
+    let cells = cells.flat_map(|network| compare(&Simulator, network, SIMULATED.pairs, flows));
+    let summary = print(&cells.collect::<Vec<_>>());
     let share = |part: u64, of: u64| part as f64 / of as f64;
     assert!(share(summary.within_bound, summary.cells) >= 0.9, "{summary}");
     assert!(share(summary.better, summary.with_change) >= 0.9, "{summary}");
     assert!(share(summary.covered, summary.cells) >= 0.85, "{summary}");
     assert!(summary.signs[0].share() >= 0.95, "{summary}");
     assert!(share(summary.apart, summary.flows) <= 0.05, "{summary}");
-}
-
-#[test]
-#[ignore = "prints the whole table; takes minutes, and writes two gigabytes of captures"]
-fn all_simulated_predictions() {
-    simulated(&SIMULATED, 1000);
 }
 
 /// The kernel's flows end at other times in each run, so few flows show the direction of their changes alone.
@@ -135,19 +131,21 @@ fn predictions_come_true_in_the_kernel() {
     if let Err(error) = kernel::check() {
         return skip(error);
     }
-    let network = KERNEL.networks.iter().find(|network| network.name == "three of the tail");
-    let cells = compare(&Kernel, network.expect("a network"), KERNEL.pairs, 12);
+    let cells = match flows_asked() {
+        Some(flows) => on_all_kernel_networks(flows),
+        None => {
+            let network = KERNEL.networks.iter().find(|network| network.name == "three of the tail");
+            compare(&Kernel, network.expect("a network"), KERNEL.pairs, 12)
+        }
+    };
     let summary = print(&cells);
     let [without_draws, _] = summary.signs;
     assert!(without_draws.all >= 10, "{summary}");
     assert!(without_draws.share() >= 0.75, "{summary}");
 }
 
-#[test]
-#[ignore = "prints the whole table; takes minutes in real time"]
-fn all_kernel_predictions() {
-    let _turn = turn();
-    let compare = |network| move || compare(&Kernel, network, KERNEL.pairs, 200);
+fn on_all_kernel_networks(flows: u64) -> Vec<Cell> {
+    let compare = |network| move || compare(&Kernel, network, KERNEL.pairs, flows);
     let mut cells = Vec::new();
     // More networks at once would delay the kernel's timers.
     for networks in KERNEL.networks.chunks(2) {
@@ -157,5 +155,5 @@ fn all_kernel_predictions() {
             cells.extend(running.into_iter().flat_map(|cells| cells.join().expect("cells")));
         });
     }
-    print(&cells);
+    cells
 }

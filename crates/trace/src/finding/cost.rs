@@ -130,7 +130,7 @@ recoup_units::named! {
         LateOrLostAcks = "late_or_lost_acks",
         /// A segment was too large for the path.
         PathMtu = "path_mtu",
-        /// The SYN carried data (TCP Fast Open), and the SYN-ACK did not acknowledge it.
+        /// The SYN carried data (TCP Fast Open), and the SYN-ACK acknowledged the SYN alone.
         RefusedFastOpen = "refused_fast_open",
         /// Segments of full size never arrived, and a smaller one did: a path MTU black hole (RFC 2923 §2.1).
         MtuBlackHole = "mtu_black_hole",

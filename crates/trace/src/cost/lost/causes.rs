@@ -10,7 +10,7 @@
 //! [`Cause::MtuBlackHole`] |
 //! | three or more, and nothing was heard of the receiver from the first one on | [`Cause::Unanswered`] |
 //! | one was needed that was in flight when the receiver closed its window | [`Cause::ZeroWindow`] |
-//! | data of the SYN was sent again because the SYN-ACK did not acknowledge it | [`Cause::RefusedFastOpen`] |
+//! | data of the SYN was sent again: the SYN-ACK acknowledged the SYN alone | [`Cause::RefusedFastOpen`] |
 //! | one was needed although its bytes had been retransmitted before | [`Cause::LostRetransmission`] |
 //! | one was needed and sent by the RTO, or in the slow start after it; nothing sent later than the first such segment
 //! was reported | [`Cause::TailByTimeout`] |
@@ -103,7 +103,7 @@ struct Counts {
     path_mtu: bool,
     /// One needed was in flight when the receiver closed its window.
     beyond_window: bool,
-    /// It sent again what the SYN-ACK did not acknowledge.
+    /// Data of the SYN was sent again: the SYN-ACK acknowledged the SYN alone.
     refused_fast_open: bool,
     lost_retransmission: bool,
     /// Cause found by the first needed one that the RTO sent.
