@@ -6,6 +6,7 @@
 //! itself.
 
 mod close;
+mod evidence;
 mod profile_replay;
 mod reports;
 mod result;
@@ -28,7 +29,7 @@ use crate::{
         delays::{DELAYED_ACK, LEAST_DELAY},
     },
     finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict},
-    hosts::{HostFacts, ProbeEvidence, Score, TimeoutEvidence, WindowEvidence},
+    hosts::{HostFacts, ProbeEvidence},
     memory::{HeapSize, allocated},
     read::CapturedPacket,
     verdict::{
@@ -260,40 +261,6 @@ impl Episode {
     /// Facts about the receiver since the last call.
     fn receiver_facts(&mut self) -> HostFacts {
         HostFacts { duplicates: self.ack_verdicts.take_reports(), ..HostFacts::default() }
-    }
-
-    fn replayed(&self, context: &EpisodeContext<'_>) -> Replayed {
-        let candidates = context.candidates;
-        let mut scores = vec![Score::default(); candidates.len()];
-        for replay in &self.profile_replays {
-            scores[replay.candidate] = replay.score();
-        }
-        let replayed = |i| self.profile_replays.iter().any(|replay| replay.candidate == i);
-        let rows = self.rows.iter().map(|row| &row.explained);
-        Replayed {
-            scores,
-            probes: candidates.probe_evidence(rows, replayed),
-            window: self.window_evidence(context),
-            timeouts: self.timeout_evidence(context),
-        }
-    }
-
-    /// Evidence about the sender's window from its retransmissions; none away from the sender.
-    fn window_evidence(&self, context: &EpisodeContext<'_>) -> WindowEvidence {
-        let Some(rtt) = context.min_rtt.filter(|_| context.vantage == Vantage::Sender) else {
-            return WindowEvidence::default();
-        };
-        let repairs = self.rows.iter().filter(|row| !row.syn).map(Row::repair);
-        let [at_once, paced] = self.clocked;
-        WindowEvidence { at_once, paced, ..reduction::window_evidence(repairs, rtt) }
-    }
-
-    /// When the sender's timers fired, against those of the first Linux that is left; none away from the sender.
-    fn timeout_evidence(&self, context: &EpisodeContext<'_>) -> TimeoutEvidence {
-        let mut replays = self.profile_replays.iter();
-        let linux = replays.find(|replay| context.candidates.has_linux_rto(replay.candidate));
-        let linux = linux.filter(|_| context.vantage == Vantage::Sender);
-        linux.map_or_else(TimeoutEvidence::default, ProfileReplay::timeouts)
     }
 
     fn stop_recording(&mut self, context: &EpisodeContext<'_>) {
