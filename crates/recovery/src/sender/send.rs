@@ -30,6 +30,21 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// Whether it paces by itself, as its congestion control models the path.
+    pub fn paces(&self) -> bool {
+        matches!(self.stream.pacer, Pacer::Sender(_))
+    }
+
+    /// When a sender that paces by itself lets a new segment go: `now` or later. `now` for every other sender.
+    pub fn paced_until(&self, now: Instant) -> Instant {
+        match &self.stream.pacer {
+            Pacer::Sender(departures) if !departures.permits(now, Span::at(self.nxt(), 1)) => {
+                departures.deadline().map_or(now, |at| at.max(now))
+            }
+            _ => now,
+        }
+    }
+
     /// When pacing lets the next segment go, if one waits for it.
     pub(super) fn pacing_deadline(&self) -> Option<Instant> {
         let Pacer::Sender(departures) = &self.stream.pacer else {
