@@ -1,7 +1,13 @@
 //! What an operator can change that affects how soon TCP transfers end. `catalogue.toml` has the levers.
 
+mod effect;
+
+use effect::{Change, Effect, Unit};
+use recoup_recovery::Mechanisms;
 use recoup_support::suggest::did_you_mean;
+use recoup_whatif::Trial;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::LazyLock;
 
@@ -23,6 +29,16 @@ impl System {
             Self::FreeBsd => "FreeBSD",
             Self::Windows => "Windows",
             Self::Any => "any system",
+        }
+    }
+
+    /// The beginning of the names of its profiles.
+    fn profile_prefix(self) -> &'static str {
+        match self {
+            Self::Linux => "linux-",
+            Self::FreeBsd => "freebsd-",
+            Self::Windows => "windows-",
+            Self::Any => "",
         }
     }
 }
@@ -77,6 +93,138 @@ pub struct Lever {
     source: String,
     /// Set and read back on Linux 6.18. The others come from their documentation alone.
     tried: bool,
+    /// What its values change in a rerun, if reruns can show it.
+    effect: Option<Effect>,
+    /// The unit of its values, which are numbers.
+    unit: Option<Unit>,
+    /// Values that are tried unless the user names others.
+    #[serde(default)]
+    offers: Vec<String>,
+    /// The beginnings of the profile names of senders that are offered it; by default those of its system.
+    #[serde(default)]
+    offered_to: Vec<String>,
+    /// What a capture must show for it to matter.
+    needs: Option<Need>,
+}
+
+/// What a capture must show for a lever to matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// Retransmissions, or time lost.
+    Losses,
+    /// Spurious retransmissions.
+    Spurious,
+    /// Lost SYNs or SYN-ACKs.
+    LostHandshakes,
+    /// Time spent waiting for the receiver's window.
+    ReceiverWindow,
+}
+
+impl Need {
+    /// Why a lever cannot matter where the capture does not show this.
+    pub const fn why_not(self) -> &'static str {
+        match self {
+            Self::Losses => "no sender retransmitted or lost time",
+            Self::Spurious => "no retransmission was spurious",
+            Self::LostHandshakes => "no SYN or SYN-ACK was lost",
+            Self::ReceiverWindow => "senders waited less than 5 % of the time for the receiver's window",
+        }
+    }
+}
+
+/// A value of a lever, to try in reruns.
+#[derive(Clone, Debug)]
+pub struct LeverValue {
+    /// As on the command line: `tail-loss-probe=3`.
+    name: String,
+    lever: &'static Lever,
+    value: String,
+    change: Change,
+}
+
+impl PartialEq for LeverValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for LeverValue {}
+
+impl LeverValue {
+    /// Reads `LEVER=VALUE`.
+    ///
+    /// # Errors
+    /// One line: an unknown lever, a value that it does not take, or a lever that no rerun can show.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        let lever = Lever::named(name.trim())?;
+        let Some(effect) = &lever.effect else {
+            return Err(format!("a capture does not show what the lever `{}` would change", lever.name));
+        };
+        let Some(value) = value else {
+            let such_as = lever.offers.first().or(lever.values.first()).map_or("", String::as_str);
+            return Err(format!("the lever `{name}` needs a value, such as {name}={such_as}"));
+        };
+        let change = effect.change(lever, value.trim())?;
+        Ok(Self { name: format!("{}={}", lever.name, value.trim()), lever, value: value.trim().into(), change })
+    }
+
+    /// As on the command line.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is tried at a sender that has the mechanisms of `base` today.
+    pub fn on(&self, base: &Mechanisms) -> Trial {
+        self.change.on(base)
+    }
+
+    /// The command that sets it.
+    pub fn command(&self) -> String {
+        self.lever.set.replace("{value}", &self.value)
+    }
+
+    /// Whether a sender of this profile has the lever.
+    pub fn is_offered_to(&self, profile: &str) -> bool {
+        self.lever.is_offered_to(profile)
+    }
+
+    /// Whether it changes only connections that lost something.
+    pub fn needs_losses(&self) -> bool {
+        matches!(self.lever.needs, Some(Need::Losses | Need::Spurious | Need::LostHandshakes))
+    }
+
+    /// Where it is set: at the sender, the receiver, on the path or in the application.
+    pub fn place(&self) -> String {
+        let place = End::ALL.iter().find(|(end, _)| *end == self.lever.end).map_or("", |(_, place)| place);
+        match self.lever.end {
+            End::Receiver => format!("{place}, if it runs {}", self.lever.system.name()),
+            End::Sender | End::Path | End::Application => place.into(),
+        }
+    }
+}
+
+/// The levers that senders of these profiles have, as far as the capture shows what they need; and the names of those that cannot
+/// matter, by what is missing.
+pub(crate) fn offered(
+    profiles: &[&str],
+    shows: impl Fn(Need) -> bool,
+) -> (Vec<LeverValue>, BTreeMap<Need, Vec<&'static str>>) {
+    let (mut offers, mut without) = (Vec::new(), BTreeMap::<Need, Vec<&str>>::new());
+    for lever in levers().iter().filter(|lever| !lever.offers.is_empty()) {
+        if !profiles.iter().any(|profile| lever.is_offered_to(profile)) {
+            continue;
+        }
+        match lever.needs.filter(|need| !shows(*need)) {
+            Some(need) => without.entry(need).or_default().push(&lever.name),
+            None => {
+                let values = lever.offers.iter();
+                offers.extend(values.filter_map(|value| LeverValue::parse(&format!("{}={value}", lever.name)).ok()));
+            }
+        }
+    }
+    (offers, without)
 }
 
 #[derive(Deserialize)]
@@ -118,6 +266,25 @@ impl Lever {
         format!("{}{since}{until}, {}{root}", self.system.name(), self.scope)
     }
 
+    /// Whether a sender of this profile has it. What acts at the receiver or on the path does not depend on the sender.
+    fn is_offered_to(&self, profile: &str) -> bool {
+        match (self.end, self.offered_to.as_slice()) {
+            (End::Sender, []) => profile.starts_with(self.system.profile_prefix()),
+            (End::Sender, some) => some.iter().any(|prefix| profile.starts_with(prefix)),
+            (End::Receiver | End::Path | End::Application, _) => true,
+        }
+    }
+
+    /// How `recoup whatif` tries it.
+    fn in_reruns(&self) -> String {
+        let such_as = self.offers.first().or(self.values.first());
+        match (&self.effect, such_as) {
+            (Some(_), Some(value)) if value.contains(' ') => format!("--try \"{}={value}\"", self.name),
+            (Some(_), Some(value)) => format!("--try {}={value}", self.name),
+            _ => "not tried: a capture does not show what it would change".into(),
+        }
+    }
+
     /// All that is known of it.
     pub fn describe(&self) -> String {
         let mut text = format!("{}: {}\n{}\n\n", self.name, self.heading(), self.changes);
@@ -126,16 +293,18 @@ impl Lever {
             true => "set and read back on Linux 6.18",
             false => "documentation alone",
         };
+        let (set, in_reruns) = (self.set.replace("{value}", "VALUE"), self.in_reruns());
         let lines = [
             ("values", Some(&*values)),
             ("default", self.default.as_deref()),
             ("reaches", self.reaches.as_deref()),
-            ("set", Some(&*self.set)),
+            ("set", Some(&*set)),
             ("show", Some(&*self.show)),
             ("cost", Some(&*self.cost)),
             ("in a capture", Some(&*self.visible)),
             ("source", Some(&*self.source)),
             ("evidence", Some(tried)),
+            ("whatif", Some(&*in_reruns)),
         ];
         for (what, value) in lines {
             if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -154,7 +323,14 @@ pub fn list() -> String {
     for (end, heading) in End::ALL {
         _ = write!(text, "\n{heading}:\n");
         for lever in levers().iter().filter(|lever| lever.end == end) {
-            _ = write!(text, "\n{}: {}\n  {}\n  {}\n", lever.name, lever.heading(), lever.changes, lever.set);
+            _ = write!(
+                text,
+                "\n{}: {}\n  {}\n  {}\n",
+                lever.name,
+                lever.heading(),
+                lever.changes,
+                lever.set.replace("{value}", "VALUE")
+            );
         }
     }
     text
@@ -188,6 +364,60 @@ mod tests {
             };
             let name = set.trim_start_matches('"').split(['=', ' ']).next().unwrap();
             assert!(lever.show.contains(name), "{}: {} and {}", lever.name, lever.set, lever.show);
+        }
+    }
+
+    #[test]
+    fn what_reruns_try_is_what_the_command_sets() {
+        for lever in levers().iter().filter(|lever| lever.effect.is_some()) {
+            assert!(lever.set.contains("{value}"), "{}: {}", lever.name, lever.set);
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_offered_can_be_tried() {
+        for lever in levers() {
+            for value in &lever.offers {
+                let name = format!("{}={value}", lever.name);
+                let read = LeverValue::parse(&name);
+                assert!(
+                    read.is_ok_and(|read| read.command().contains(value) || lever.end == End::Application),
+                    "{name}"
+                );
+            }
+        }
+        let (offers, without) = offered(&["linux-6"], |need| need == Need::Losses);
+        let names: Vec<&str> = offers.iter().map(LeverValue::name).collect();
+        assert!(names.contains(&"congestion-control=bbr") && names.contains(&"rto-min-route=50ms"), "{names:?}");
+        assert!(!names.iter().any(|name| name.starts_with("freebsd") || name.starts_with("kernel")), "{names:?}");
+        assert_eq!(without[&Need::LostHandshakes], ["syn-timeout-bpf"]);
+    }
+
+    #[test]
+    fn a_lever_changes_what_it_says() {
+        let base = Mechanisms::LINUX_6;
+        let tried = |name: &str| LeverValue::parse(name).unwrap().on(&base);
+        assert_eq!(tried("tail-loss-probe=0").mechanisms.probe, None);
+        assert_eq!(tried("tail-loss-probe=3"), Trial::of(base));
+        assert_eq!(tried("rto-min-sysctl=50000").mechanisms.rto.min_variance.as_millis(), 50);
+        assert_eq!(tried("rto-min-route=50ms"), tried("rto-min-sysctl=50000"));
+        assert_eq!(tried("syn-timeout-bpf=75").mechanisms.rto.initial.as_millis(), 300);
+        assert_eq!(tried("initial-window=20").initial_window.map(|window| window.0), Some(20));
+        assert_eq!(tried("reordering=10").mechanisms.detection.dupthresh.0, 10);
+        assert!(!tried("sack=0").mechanisms.sack && !tried("timestamps=0").timestamps);
+        assert!(tried("receive-buffer=4096 131072 67108864").wide_window);
+        for (wrong, error) in [
+            ("tail-loss-probe=2", "expected 3 or 0"),
+            ("tail-loss-prob=3", "unknown lever `tail-loss-prob`, did you mean `tail-loss-probe`?"),
+            ("initial-window", "the lever `initial-window` needs a value, such as initial-window=20"),
+            ("initial-window=0", "expected a number of segments"),
+            ("rto-min-sysctl=50ms", "expected a number of microseconds, such as 200000"),
+            ("receive-buffer=potatoes", "expected three ascending numbers of bytes"),
+            ("congestion-control=vegas", "expected bbr or cubic or reno"),
+            ("autocorking=0", "a capture does not show what the lever `autocorking` would change"),
+        ] {
+            let found = LeverValue::parse(wrong).unwrap_err();
+            assert!(found.starts_with(error), "{found}");
         }
     }
 

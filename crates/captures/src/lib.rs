@@ -5,7 +5,7 @@
 //! | [`capture`] | captures that can be opened again; those that a command reads; their progress |
 //! | [`analysis`] | tables of connections, retransmissions and senders, and analyses that go on from run to run |
 //! | [`explain`] | where the time of connections went: facts, sentences, text, document, page |
-//! | [`whatif`] | reruns of connections under other loss recovery, their statistics and forms; a scenario inferred from a capture |
+//! | [`whatif`] | reruns of connections with other settings or loss recovery, their statistics and forms; a scenario inferred from a capture |
 //! | [`levers`] | what an operator can change |
 //! | [`parameters`] | other parameters of loss detection for the senders of a capture |
 //! | [`study`] | the 2007 study's tables and figures, and the 2021 paper's analysis |

@@ -14,14 +14,16 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | `alternatives` | the mechanisms to try, by name |
+//! | `alternatives` | what to try, by name: [levers](crate::levers), profiles, mechanisms |
 //! | `candidates` | which connections are rerun, and at which end they were captured |
-//! | `bases` | the profiles that a sender may have run, the most likely first |
+//! | `bases` | the profiles that a sender may have run, the most likely first; what its connections voted |
+//! | `votes` | connections of a listener vote for its base |
 //! | `gather` | the packets of each connection, in bounded memory |
 //! | `reruns` | a batch of connections, rerun in parallel |
+//! | `prediction` | what a mechanism changes in one connection |
 //! | `paths` | what the connections of a path share: its bottleneck, the delay of ACKs |
 //! | `pools` | the loss processes of a path and of the capture |
-//! | `interval` | the interval of a mean change |
+//! | `interval` | the intervals of a mean change |
 //! | `answer`, `changes` | the statistics |
 //! | `scenario` | the same inference, written as a scenario |
 //! | `columns`, `document`, `text` | their forms |
@@ -37,23 +39,29 @@ mod gather;
 mod interval;
 mod paths;
 mod pools;
+mod prediction;
 mod read;
 mod reasons;
 mod reruns;
 mod scenario;
 mod text;
+mod votes;
 
 pub use alternatives::Alternative;
 pub use answer::{Answer, CauseChange, MechanismResult, PredictionRow};
+pub(crate) use bases::Bases;
+pub use bases::SenderFact;
 pub use candidates::{Candidates, Sample};
-pub(crate) use candidates::{MOST, Reason, is_at_sender, is_whole, mixed};
+pub(crate) use candidates::{Listener, MOST, Reason, identified, is_at_sender, is_whole, listener, mixed};
 pub use changes::Changes;
 pub use columns::{predictions, results};
 pub use document::write_answers;
 pub(crate) use gather::{Gathering, TOO_LARGE, Task};
+pub(crate) use paths::share;
 pub use read::{Request, what_if};
 pub(crate) use read::{rerun_along, rerun_candidates};
 pub use reasons::{ReasonCount, Reasons};
 pub use scenario::{InferenceError, InferredScenario, InferredSetting, infer_scenario};
 pub use text::answer_text;
 pub(crate) use text::benefit;
+pub(crate) use votes::{Eligible, Voter, take_votes, voters};

@@ -58,7 +58,7 @@ impl Answers {
     }
 }
 
-/// Runs the connections of captures again under other loss recovery.
+/// Runs the connections of captures again with other settings or loss recovery.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn whatif(

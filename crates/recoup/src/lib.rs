@@ -41,7 +41,7 @@ enum Command {
     Paper(paper::Args),
     /// Say where the time of a capture's connections went, and what made them lose time
     Explain(explain::Args),
-    /// Run every connection of a capture again under other loss recovery, and say what would have helped
+    /// Run every connection of a capture again with other settings or loss recovery, and say what would have helped
     Whatif(whatif::Args),
     /// Explain every retransmission of packet captures: why it was sent, and whether it was needed
     Analyze(analyze::Args),

@@ -244,10 +244,34 @@ pub(crate) struct CapturedSender {
     next: usize,
     /// Since when the sender could have sent more than there was.
     able_since: Option<Instant>,
+    /// When its pacing lets new data go, where nothing else held it back.
+    paced_until: Option<Instant>,
     /// Data waits for room.
     is_blocked: bool,
+    /// Right after pacing lets it go, where it waits for that.
+    blocked_until: Option<Instant>,
     /// Whether the data of each packet was written when it was sent, not before.
     written_late: Vec<bool>,
+    clocked: Clocked,
+}
+
+/// Packets of new data that an ACK released in the capture. A sender that runs the profile of the rerun could not have sent
+/// them before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clocked {
+    pub all: u32,
+    /// Those for which the rerun had room earlier.
+    pub could_be_earlier: u32,
+}
+
+/// If more of them (1/n) could have been sent earlier, the sender's window was another one.
+const MOST_EARLIER: u32 = 10;
+
+impl Clocked {
+    /// Whether the windows of the rerun are those of the capture.
+    pub fn shows_own_window(self) -> bool {
+        self.could_be_earlier <= self.all / MOST_EARLIER
+    }
 }
 
 impl CapturedSender {
@@ -258,8 +282,11 @@ impl CapturedSender {
             offset,
             next: 0,
             able_since: None,
+            paced_until: None,
             is_blocked: false,
+            blocked_until: None,
             written_late: Vec::with_capacity(data.len()),
+            clocked: Clocked::default(),
         }
     }
 
@@ -270,6 +297,11 @@ impl CapturedSender {
         if !endpoint.is_open() || self.is_blocked {
             self.is_blocked = true;
             self.able_since = None;
+            let paced_until = sender.paced_until(now);
+            // What pacing lets go now leaves after this.
+            let is_second_look = self.blocked_until == Some(now);
+            let waits = sender.paces() && (paced_until > now || !is_second_look);
+            self.blocked_until = waits.then(|| paced_until.plus_nanos(1));
             return None;
         }
         let len = data.span.len().min(u64::from(sender.mss()));
@@ -277,18 +309,27 @@ impl CapturedSender {
         let has_room = sender.room().0 > 0
             && sender.peer_window().edge() >= sender.nxt() + len
             && !sender.wants_to_retransmit(now);
-        if has_room {
-            _ = self.able_since.get_or_insert(now)
+        let paced_until = sender.paced_until(now);
+        let is_able = has_room && paced_until <= now;
+        if is_able {
+            let since = self.paced_until.take().map_or(now, |paced| paced.min(now));
+            _ = self.able_since.get_or_insert(since);
         } else {
-            self.able_since = None
+            self.able_since = None;
+            self.paced_until = has_room.then_some(paced_until);
         }
         let sent = data.sent.plus_nanos(self.offset);
-        let early = if has_room { AT_ONCE } else { Duration::ZERO };
+        let early = if is_able { AT_ONCE } else { Duration::ZERO };
         if sent > now + early {
             return None;
         }
         let able_for = self.able_since.map_or(Duration::ZERO, |since| now.since(since));
-        self.written_late.push(able_for > AT_ONCE);
+        let is_late = able_for > AT_ONCE;
+        self.written_late.push(is_late);
+        if data.clock.is_some() {
+            self.clocked.all += 1;
+            self.clocked.could_be_earlier += u32::from(is_late);
+        }
         self.next += 1;
         match (data.span.len(), data.has_fin) {
             (0, _) => Some(Action::Close),
@@ -298,12 +339,20 @@ impl CapturedSender {
     }
 
     fn wake(&self) -> Option<Instant> {
-        let data = self.data.get(self.next).filter(|_| !self.is_blocked)?;
+        let data = self.data.get(self.next)?;
+        if self.is_blocked {
+            return self.blocked_until;
+        }
         Some(data.sent.plus_nanos(self.offset))
     }
 
     fn total(&self) -> Option<u64> {
         Some(self.data.iter().map(|data| data.span.len()).sum())
+    }
+
+    /// What ACKs released.
+    pub fn clocked(&self) -> Clocked {
+        self.clocked
     }
 
     /// The writes of the application.

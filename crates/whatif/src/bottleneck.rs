@@ -77,6 +77,13 @@ impl Bottleneck {
         })
     }
 
+    /// A bottleneck at the highest rate at which packets of these connections arrived: the path is at least so fast. `None` if
+    /// they arrived as fast as they were sent, or there were too few.
+    pub fn slowest(connections: &[&[Transmission]]) -> Option<Self> {
+        let rate = rate::fastest_seen(connections)?;
+        Some(Self { rate, queue: Queue::Unlimited, largest_backlog: Backlog::default(), explained: 0.0 })
+    }
+
     /// The transmitter, idle.
     pub fn fifo(&self) -> Fifo {
         Fifo::new(self.rate, self.queue)

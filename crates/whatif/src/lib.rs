@@ -1,4 +1,4 @@
-//! Runs the connections of a capture again, in the simulator, under other loss recovery.
+//! Runs the connections of a capture again, in the simulator, with other settings or loss recovery.
 //!
 //! ```text
 //! packets of a connection ─► record ─► transmission ─┬─► delays, bottleneck, loss ─► network ─┐
@@ -17,6 +17,7 @@
 //! | `application` | what the applications wrote, and when |
 //! | `recorded` | all of this for one connection |
 //! | `network` | carries the packets of a rerun as the network of the capture did |
+//! | `trial` | what a rerun does otherwise than the capture |
 //! | `rerun` | runs the connection again |
 //! | `mismatch` | how a rerun differs from the capture |
 //! | [`detections`], [`detection_cost`] | the detections of loss among retransmissions; the cost of one in flight size (2007 study) |
@@ -38,6 +39,7 @@ mod record;
 mod recorded;
 mod rerun;
 pub mod transmission;
+mod trial;
 mod unsuitable;
 
 pub use mismatch::Mismatch;
@@ -45,4 +47,5 @@ pub use receiver::{AckDelays, AckHabit};
 pub use record::{ConnectionPackets, MOST_PACKETS};
 pub use recorded::{Recorded, record};
 pub use rerun::{Outcome, Pacing, Reproduced, Rerunner};
+pub use trial::{Fates, PeerAcks, Trial};
 pub use unsuitable::Unsuitable;

@@ -19,6 +19,7 @@ use crate::{
     loss::{Context, LossProcess, Previous},
     recorded::Recorded,
     transmission::{Arrival, Fate},
+    trial::{Fates, PeerAcks, Trial},
 };
 use acks::AckGate;
 use copies::Copies;
@@ -33,12 +34,18 @@ use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc, time::Duration};
 /// A packet sent at about the same time as in the capture takes exactly as long: within this.
 const SAME_TIME: Duration = Duration::from_millis(2);
 
+/// How much later than its model a packet arrives at most where all fates are drawn, in ns: a millisecond.
+const NOISE: u64 = 1_000_000;
+
 /// Carries packets as the network of a capture did.
 #[derive(Debug)]
 pub(crate) struct RecordedNetwork {
     recorded: Arc<Recorded>,
     losses: LossProcess,
     seed: u64,
+    /// Whether every packet's fate is drawn.
+    draws_all: bool,
+    peer: Peer,
     copies: Copies,
     gate: AckGate,
     transmitter: Transmitter,
@@ -53,6 +60,13 @@ pub(crate) struct RecordedNetwork {
     /// Fate of the packet before.
     previous: Option<(bool, Instant)>,
     pub log: RunLog,
+}
+
+/// What the receiver of a rerun does otherwise than in the capture.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Peer {
+    pub acks: PeerAcks,
+    pub wide_window: bool,
 }
 
 /// Segments that a rerun sent.
@@ -109,6 +123,8 @@ impl RecordedNetwork {
         Self {
             losses: LossProcess::default(),
             seed: 0,
+            draws_all: false,
+            peer: Peer::default(),
             copies: Copies::default(),
             gate: AckGate::default(),
             transmitter: Transmitter::default(),
@@ -123,12 +139,13 @@ impl RecordedNetwork {
         }
     }
 
-    /// Becomes the network of another connection. The fates of packets that the capture does not hold are
-    /// drawn from `losses` by `seed`.
-    pub fn show(&mut self, recorded: &Arc<Recorded>, losses: &LossProcess, seed: u64) {
-        self.seed = seed;
+    /// Becomes the network of another connection.
+    pub fn show(&mut self, recorded: &Arc<Recorded>, trial: &Trial, fates: Fates<'_>) {
+        self.seed = fates.seed;
+        self.draws_all = fates.anew;
+        self.peer = Peer { acks: trial.acks, wide_window: trial.wide_window };
         self.recorded = Arc::clone(recorded);
-        self.losses.clone_from(losses);
+        self.losses.clone_from(fates.losses);
     }
 
     /// A packet of the sender leaves.
@@ -156,7 +173,7 @@ impl RecordedNetwork {
         }
         let recorded = Arc::clone(&self.recorded);
         let passing = Passing { at, bytes: packet.ip_len };
-        let fate = match matched.index {
+        let fate = match matched.index.filter(|_| !self.draws_all) {
             Some(index) => self.recorded_fate(passing, &recorded, index),
             None => self.drawn_fate(passing, &recorded, span, matched.copy),
         };
@@ -168,7 +185,7 @@ impl RecordedNetwork {
         let RerunFate::Arrives(echo, arrival, is_duplicated) = fate else {
             return self.put(now, true, packet, None);
         };
-        if span.end > Offset::DATA {
+        if span.end > Offset::DATA && span.start < self.recorded.data_end {
             self.log.last_echo = self.log.last_echo.max(echo);
         }
         let arrives = recorded.by_simulation(echo).minus_nanos(nanos(recorded.back));
@@ -223,7 +240,9 @@ impl RecordedNetwork {
         let Some(departure) = self.depart(packet, recorded, None) else {
             return RerunFate::Overflow;
         };
-        let echo = recorded.echo(packet.at, departure) + fate.held;
+        // Another run meets other phases of clocks and of cross traffic.
+        let noise = if self.draws_all { Duration::from_nanos(SplitMix(!bits).bits() % NOISE) } else { Duration::ZERO };
+        let echo = recorded.echo(packet.at, departure) + fate.held + noise;
         let echo = self.keep_order(echo, !fate.held.is_zero());
         RerunFate::Arrives(echo, None, fate.duplicated)
     }
@@ -253,13 +272,13 @@ impl RecordedNetwork {
     /// A packet of the receiver leaves.
     fn answer(&mut self, now: Instant, packet: Packet) {
         let to_sender = self.recorded.sender.sends().reverse();
-        self.gate.take(now, packet, &self.recorded, self.isn);
+        self.gate.take(now, packet, (&self.recorded, self.peer), self.isn);
         self.release(now, to_sender);
     }
 
     /// Passes on the ACKs that are due.
     fn release(&mut self, now: Instant, direction: Direction) {
-        while let Some((at, packet)) = self.gate.release(now, &self.recorded, self.isn) {
+        while let Some((at, packet)) = self.gate.release(now, (&self.recorded, self.peer), self.isn) {
             let number = self.number();
             self.on_the_way[direction as usize].push(OnTheWay {
                 at: at + self.recorded.back,

@@ -72,6 +72,8 @@ pub struct Subject<'a> {
     pub profile: &'a Profile,
     /// Its retransmissions in the order of time. Their verdicts are final.
     pub retransmissions: &'a [Retransmission],
+    /// Whether a spurious retransmission that the sender undoes costs less. The 2007 study charges each in full (§IV-C).
+    pub counts_undo: bool,
     /// Whether every change is listed.
     pub lists_events: bool,
 }

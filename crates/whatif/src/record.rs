@@ -92,6 +92,13 @@ pub(crate) struct Agreed {
     pub ip_version: IpVersion,
 }
 
+impl Agreed {
+    /// The shift of the windows that the peer announces. `wide`: the largest (RFC 7323 §2.3).
+    pub fn peer_scale(&self, wide: bool) -> Option<u8> {
+        self.scales.map(|[_, peer]| if wide { 14 } else { peer })
+    }
+}
+
 /// A packet that the sender sent or received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {

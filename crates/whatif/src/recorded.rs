@@ -32,6 +32,8 @@ pub struct Recorded {
     pub(crate) losses: LossCounts,
     /// The bottleneck, if one is known.
     pub(crate) queueing: Option<Queueing>,
+    /// A bottleneck that is as slow as the path can be, where none is known.
+    slowest: Option<Bottleneck>,
     /// Data that the sender's application wrote, packet by packet.
     pub(crate) new_data: Vec<NewData>,
     pub(crate) peer: PeerData,
@@ -39,6 +41,8 @@ pub struct Recorded {
     pub(crate) back: Duration,
     /// When the last of the sender's data arrived, by its echo.
     pub(crate) last_echo: Instant,
+    /// Where the sender's data ends.
+    pub(crate) data_end: Offset,
     pub(crate) first_flight: FirstFlight,
 }
 
@@ -88,7 +92,8 @@ impl Recorded {
         let delays = Delays::new(&transmissions, record.handshake());
         let mut losses = LossCounts::default();
         losses.observe(&transmissions);
-        let arrivals = transmissions.iter().filter(|sent| sent.span.end > Offset::DATA);
+        let data_end = record.data_end();
+        let arrivals = transmissions.iter().filter(|sent| sent.span.end > Offset::DATA && sent.span.start < data_end);
         let echoes = arrivals.filter_map(|sent| Some(sent.arrival()?.echo));
         Ok(Self {
             sender: record.sender,
@@ -97,9 +102,11 @@ impl Recorded {
             windows: Windows::new(record),
             losses,
             queueing: None,
+            slowest: None,
             new_data: NewData::all(record, una),
             peer: PeerData::new(record, &transmissions, delays.least()),
             back: delays.least() / 2,
+            data_end,
             last_echo: echoes.max().unwrap_or(Instant::ZERO),
             first_flight: record.first_flight(),
             delays,
@@ -165,6 +172,19 @@ impl Recorded {
         self.queueing = Some(queueing);
     }
 
+    /// The path is not slower than this bottleneck.
+    pub fn set_slowest(&mut self, bottleneck: Bottleneck) {
+        self.slowest = Some(bottleneck);
+    }
+
+    /// The same connection over a path that is as slow as it can be; `None` if the path's rate is known, or nothing shows it.
+    pub fn over_slowest_path(&self) -> Option<Self> {
+        let slowest = self.slowest.filter(|_| self.queueing.is_none())?;
+        let mut slow = self.clone();
+        slow.set_bottleneck(&slowest);
+        Some(slow)
+    }
+
     /// The losses of its packets.
     pub fn losses(&self) -> &LossCounts {
         &self.losses
@@ -173,6 +193,11 @@ impl Recorded {
     /// Whether the network lost a packet of the sender, as far as the ACKs show it.
     pub fn has_loss(&self) -> bool {
         self.transmissions.iter().any(|sent| sent.fate == Fate::Lost)
+    }
+
+    /// Whether the sender retransmitted anything.
+    pub fn has_retransmissions(&self) -> bool {
+        self.transmissions.iter().any(|sent| sent.copy > 1)
     }
 
     /// The smallest round-trip time.

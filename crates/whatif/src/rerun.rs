@@ -1,13 +1,14 @@
 //! Runs a connection again.
 
 use crate::{
-    application::{CapturedSender, RerunApplication},
+    application::{CapturedSender, Clocked, RerunApplication},
     loss::LossProcess,
     mismatch::Mismatch,
     network::{RecordedNetwork, RunLog},
     recorded::Recorded,
+    trial::{Fates, Trial},
 };
-use recoup_recovery::{Mechanisms, Profile};
+use recoup_recovery::Mechanisms;
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
 use recoup_tcp::{
     AckPolicy, Config, WindowScaling,
@@ -36,6 +37,7 @@ pub struct Reproduced {
     pub base: Outcome,
     /// Pace of new data.
     pub pacing: Pacing,
+    clocked: Clocked,
     script: Script,
     setup: Setup,
 }
@@ -122,12 +124,12 @@ impl Rerunner {
     ///
     /// # Errors
     /// How the rerun with the first profile differs, if none reproduces it.
-    pub fn reproduce(&mut self, recorded: &Arc<Recorded>, profiles: &[Profile]) -> Result<Reproduced, Mismatch> {
+    pub fn reproduce(&mut self, recorded: &Arc<Recorded>, profiles: &[Mechanisms]) -> Result<Reproduced, Mismatch> {
         let mut first = None;
         for pacing in [Pacing::ByWindow, Pacing::AsCaptured] {
             let mut nearest = None;
             for (number, profile) in profiles.iter().enumerate() {
-                match self.try_profile(recorded, number, profile.mechanisms(), pacing) {
+                match self.try_profile(recorded, number, profile, pacing) {
                     Ok((0, reproduced)) => {
                         return Ok(self.with_nearest_control(recorded, profiles, reproduced));
                     }
@@ -142,6 +144,13 @@ impl Rerunner {
         Err(first.unwrap_or(Mismatch::NoProfile))
     }
 
+    /// Whether a rerun with these mechanisms reproduces the capture by its own windows: it retransmits the same data, its
+    /// duration is the same, and what ACKs released in the capture had no room before.
+    pub fn is_by_own_window(&mut self, recorded: &Arc<Recorded>, mechanisms: &Mechanisms) -> bool {
+        let found = self.try_profile(recorded, 0, mechanisms, Pacing::ByWindow);
+        matches!(found, Ok((0, reproduced)) if reproduced.clocked.shows_own_window())
+    }
+
     /// Retransmissions do not tell congestion controls apart. Of the profiles that differ from the found one in it
     /// alone, and reproduce the capture as well, the one whose duration is nearest is the better base. A duration
     /// within
@@ -149,7 +158,7 @@ impl Rerunner {
     fn with_nearest_control(
         &mut self,
         recorded: &Arc<Recorded>,
-        profiles: &[Profile],
+        profiles: &[Mechanisms],
         found: Reproduced,
     ) -> Reproduced {
         let error = |one: &Reproduced| one.base.duration.abs_diff(recorded.duration());
@@ -158,9 +167,9 @@ impl Rerunner {
             return nearest;
         }
         let (first, pacing) = (nearest.profile, nearest.pacing);
-        let own = *profiles[first].mechanisms();
+        let own = profiles[first];
         for (number, profile) in profiles.iter().enumerate() {
-            let other = profile.mechanisms();
+            let other = profile;
             let is_alike = number != first && other.with(|m| m.congestion = own.congestion) == own;
             if is_alike
                 && let Ok((0, other)) = self.try_profile(recorded, number, other, pacing)
@@ -195,8 +204,9 @@ impl Rerunner {
             for phase in 0..phases {
                 setup = Setup { timers, phase, ..setup };
                 match self.try_setup(recorded, &agreed, setup) {
-                    Ok((different, base, script)) => {
-                        let reproduced = Reproduced { profile, mechanisms: agreed, pacing, base, script, setup };
+                    Ok((different, base, script, clocked)) => {
+                        let reproduced =
+                            Reproduced { profile, mechanisms: agreed, pacing, base, clocked, script, setup };
                         if different == 0 {
                             return Ok((0, reproduced));
                         }
@@ -215,51 +225,42 @@ impl Rerunner {
         recorded: &Arc<Recorded>,
         mechanisms: &Mechanisms,
         setup: Setup,
-    ) -> Result<(u32, Outcome, Script), Mismatch> {
+    ) -> Result<(u32, Outcome, Script, Clocked), Mismatch> {
         let none = LossProcess::default();
+        let (trial, fates) = (Trial::of(*mechanisms), Fates::captured(&none, 0));
         let own = CapturedSender::new(&recorded.new_data, recorded.agreed.segment_size, recorded.offset());
         let mut applications = applications(recorded, RerunApplication::Capture(own));
-        self.simulate(recorded, mechanisms, setup, (&none, 0), &mut applications);
+        self.simulate(recorded, &trial, setup, fates, &mut applications);
         let ([RerunApplication::Capture(own), _] | [_, RerunApplication::Capture(own)]) = &applications else {
             return Err(Mismatch::NoProfile);
         };
-        let script = own.script();
+        let (script, clocked) = (own.script(), own.clocked());
         let own = RerunApplication::Scripted(ScriptProgress::new(&script));
         let mut applications = self::applications(recorded, own);
-        let base = self.simulate(recorded, mechanisms, setup, (&none, 0), &mut applications);
+        let base = self.simulate(recorded, &trial, setup, fates, &mut applications);
         let different = Mismatch::check(recorded, &base, &self.log())?;
-        Ok((different, base, script))
+        Ok((different, base, script, clocked))
     }
 
-    /// Reruns a connection under these mechanisms. The fates of packets that the capture does not hold are drawn from
-    /// `losses` by `seed`.
-    pub fn run(
-        &mut self,
-        recorded: &Arc<Recorded>,
-        of: &Reproduced,
-        mechanisms: &Mechanisms,
-        losses: &LossProcess,
-        seed: u64,
-    ) -> Outcome {
+    /// Reruns a connection with what is tried.
+    pub fn run(&mut self, recorded: &Arc<Recorded>, of: &Reproduced, trial: &Trial, fates: Fates<'_>) -> Outcome {
         let own = RerunApplication::Scripted(ScriptProgress::new(&of.script));
         let mut applications = applications(recorded, own);
-        self.simulate(recorded, mechanisms, of.setup, (losses, seed), &mut applications)
+        self.simulate(recorded, trial, of.setup, fates, &mut applications)
     }
 
-    /// `draws`: where fates are drawn from, and by which seed.
     fn simulate(
         &mut self,
         recorded: &Arc<Recorded>,
-        mechanisms: &Mechanisms,
+        trial: &Trial,
         setup: Setup,
-        draws: (&LossProcess, u64),
+        fates: Fates<'_>,
         applications: &mut [RerunApplication; 2],
     ) -> Outcome {
         let new = || Simulation::over(RecordedNetwork::new(Arc::clone(recorded)));
         let simulation = self.simulation.get_or_insert_with(new);
-        let (losses, seed) = draws;
-        simulation.network_mut().show(recorded, losses, seed);
-        let spec = spec(recorded, mechanisms, setup);
+        simulation.network_mut().show(recorded, trial, fates);
+        let spec = spec(recorded, trial, setup);
         let flow = FlowId(0);
         let record = simulation.run_applications(&spec, setup.phase, flow, applications, &mut NoObserver);
         Outcome::new(&record, &simulation.network().log)
@@ -294,22 +295,27 @@ fn initial_window(recorded: &Recorded, mechanisms: &Mechanisms) -> Segments {
     if first.fills_window { Segments(first.segments) } else { mechanisms.initial_window.max(Segments(first.segments)) }
 }
 
-fn spec(recorded: &Recorded, mechanisms: &Mechanisms, setup: Setup) -> FlowSpec {
-    let mechanisms = &mechanisms.with(|m| m.initial_window = setup.initial_window);
+fn spec(recorded: &Recorded, trial: &Trial, setup: Setup) -> FlowSpec {
     let agreed = &recorded.agreed;
+    let initial_window = match setup.initial_window {
+        // The ACKs of the capture set the pace of new data.
+        UNLIMITED => UNLIMITED,
+        own => trial.initial_window.unwrap_or(own),
+    };
+    let mechanisms = &trial.mechanisms.with(|m| m.initial_window = initial_window);
     let config = |mechanisms: Mechanisms, scale: Option<u8>| Config {
         mechanisms,
         acks: AckPolicy::Quick,
         mss: agreed.segment_size,
         ip_version: agreed.ip_version,
-        timestamps: agreed.timestamps,
+        timestamps: agreed.timestamps && trial.timestamps,
         sack: mechanisms.sack && agreed.peer_takes_sack,
         window_scaling: scale.map_or(WindowScaling::Off, WindowScaling::Shift),
         ..Config::new(mechanisms)
     };
     let own = config(*mechanisms, agreed.scales.map(|[own, _]| own));
     let peer = Mechanisms::LINUX_3_17.with(|m| m.initial_window = UNLIMITED);
-    let peer = config(peer, agreed.scales.map(|[_, peer]| peer));
+    let peer = config(peer, agreed.peer_scale(trial.wide_window));
     let (client, server) = match recorded.sender {
         Host::Client => (own, peer),
         Host::Server => (peer, own),

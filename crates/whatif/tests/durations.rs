@@ -291,6 +291,7 @@ fn predict(own: &Captured, profile: &Profile, instances: &Instances) -> Option<V
         sender: Host::Server,
         profile,
         retransmissions: &own.rows,
+        counts_undo: true,
         lists_events: false,
     };
     let found = study(&subject, instances).ok()?;
@@ -306,17 +307,18 @@ fn cells(network: &Network, sender: &str, flows: u64) -> Vec<Cell> {
     let mut changes: Vec<Vec<FlowChange>> = TRIED.iter().map(|_| Vec::new()).collect();
     for flow in 0..flows {
         let (path, segments) = (network.path(flow), Network::segments(flow));
-        let own = capture(&path, &profile, profile.mechanisms(), segments, flow);
+        let own = capture(&path, &profile, &flow_spec(&profile, profile.mechanisms(), segments), flow);
         let Some(predicted) = predict(&own, &profile, &instances) else {
             left_out += 1;
             continue;
         };
+        let own_fct = ms(own.record.fct.expect("a complete flow"));
         for (instance, (_, parameters)) in TRIED.iter().enumerate() {
             let other = fct(network, &profile, &with(&profile, parameters), flow);
             changes[instance].push(FlowChange {
                 rtt: Network::rtt(flow) as f64,
-                fct: ms(own.fct),
-                truth: other - ms(own.fct),
+                fct: own_fct,
+                truth: other - own_fct,
                 predicted: predicted[instance],
             });
         }

@@ -12,7 +12,7 @@ use recoup_trace::{
 };
 use recoup_units::{Direction, Instant, Segments};
 use recoup_whatif::{
-    AckDelays, ConnectionPackets, Rerunner,
+    AckDelays, ConnectionPackets, Fates, Rerunner, Trial,
     bottleneck::Bottleneck,
     loss::LossProcess,
     parameters::{Change, ChangeKind, Grid, Subject, study},
@@ -148,15 +148,15 @@ fn rerun(packets: &ConnectionPackets, sender: Host) -> Result<bool, TestCaseErro
         recorded.set_bottleneck(&bottleneck);
     }
     let recorded = Arc::new(recorded);
-    let profiles = ["linux-6", "reno"].iter().filter_map(|name| name.parse().ok());
-    let profiles: Vec<Profile> = profiles.collect();
+    let profiles = [Mechanisms::LINUX_6, Mechanisms::RENO];
     let mut rerunner = Rerunner::new();
     let Ok(reproduced) = rerunner.reproduce(&recorded, &profiles) else {
         return Ok(false);
     };
     let losses = LossProcess::of(recorded.losses());
     for mechanisms in [Mechanisms::LINUX_6, Mechanisms::RENO] {
-        let mut run = || rerunner.run(&recorded, &reproduced, &mechanisms, &losses, 1);
+        let trial = Trial::of(mechanisms);
+        let mut run = || rerunner.run(&recorded, &reproduced, &trial, Fates::captured(&losses, 1));
         prop_assert_eq!(run(), run());
     }
     Ok(true)
@@ -238,8 +238,14 @@ fn studies_of_anything_end_and_repeat() {
             let rows: Vec<_> = (3..).zip(random).filter(|(_, random)| random % 3 == 0).collect();
             let rows: Vec<_> = rows.into_iter().map(|(frame, r)| retransmission(frame, r)).collect();
             let profile: Profile = profile.parse().unwrap();
-            let subject =
-                Subject { packets: &packets, sender, profile: &profile, retransmissions: &rows, lists_events: true };
+            let subject = Subject {
+                packets: &packets,
+                sender,
+                profile: &profile,
+                retransmissions: &rows,
+                counts_undo: true,
+                lists_events: true,
+            };
             let found = study(&subject, &instances);
             prop_assert_eq!(&found, &study(&subject, &instances));
             if let Ok(found) = found {

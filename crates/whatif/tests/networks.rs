@@ -10,7 +10,9 @@ use recoup_tcp::{
 };
 use recoup_trace::read::{CapturedPacket, Tunnel};
 use recoup_units::{BitRate, Direction, FlowId, Instant};
-use recoup_whatif::{ConnectionPackets, Recorded, Rerunner, bottleneck::Bottleneck, loss::LossProcess, record};
+use recoup_whatif::{
+    ConnectionPackets, Fates, Recorded, Rerunner, Trial, bottleneck::Bottleneck, loss::LossProcess, record,
+};
 use std::{sync::Arc, time::Duration};
 
 const FLOWS: u64 = 90;
@@ -135,11 +137,12 @@ fn compare(base: &str, other: &str, with_bottleneck: bool) -> Comparison {
     let mut rerunner = Rerunner::new();
     let mut sum = Comparison { base: 0.0, truth: 0.0, predicted: 0.0, error: 0.0, reproduced: 0 };
     for (recorded, (base_fct, other_fct)) in all.into_iter().map(Arc::new).zip(truth) {
-        let Ok(reproduced) = rerunner.reproduce(&recorded, std::slice::from_ref(&base)) else {
+        let Ok(reproduced) = rerunner.reproduce(&recorded, &[*base.mechanisms()]) else {
             continue;
         };
         let losses = LossProcess::of(recorded.losses());
-        let run = rerunner.run(&recorded, &reproduced, other.mechanisms(), &losses, 1);
+        let trial = Trial::of(*other.mechanisms());
+        let run = rerunner.run(&recorded, &reproduced, &trial, Fates::captured(&losses, 1));
         let ms = |fct: Duration| fct.as_secs_f64() * 1e3;
         let of = |fct: Option<Duration>| ms(fct.expect("a complete rerun"));
         let change = of(run.fct) - of(reproduced.base.fct);
@@ -194,7 +197,8 @@ fn most_senders_that_lose_segments_are_reproduced_by_their_own_congestion_contro
             if !recorded.has_loss() {
                 continue;
             }
-            let reproduced = Rerunner::new().reproduce(&Arc::new(recorded), &profiles);
+            let reproduced =
+                Rerunner::new().reproduce(&Arc::new(recorded), &profiles.each_ref().map(|one| *one.mechanisms()));
             by[reproduced.map_or(2, |reproduced| reproduced.profile)] += 1;
         }
         let [own, other] = [by[captured], by[1 - captured]];
@@ -218,7 +222,7 @@ fn duplicates_of_the_network_are_inferred_and_repeated() {
         inferred += arrivals.map(|arrival| i64::from(arrival.duplicates)).sum::<i64>();
         made += capture.duplicates;
         let reproduced = Rerunner::new()
-            .reproduce(&Arc::new(recorded), std::slice::from_ref(&profile))
+            .reproduce(&Arc::new(recorded), &[*profile.mechanisms()])
             .unwrap_or_else(|apart| panic!("flow {flow}: {apart}"));
         let rerun = reproduced.base.fct.expect("a complete rerun");
         let apart = rerun.abs_diff(fct);

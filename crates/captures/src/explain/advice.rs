@@ -1,11 +1,12 @@
-//! Advice: the mechanisms that would have made connections end sooner, ranked.
+//! Advice: what would have made connections end sooner, ranked: levers first, then what only another TCP has.
 //!
-//! Connections that retransmitted or lost time are run again under other mechanisms ([`crate::whatif`]).
+//! Connections that retransmitted, lost time or waited for the receiver are run again with other settings and mechanisms ([`crate::whatif`]).
 //! To bound the cost on large captures, at most [`MOST_CONNECTIONS`] are, of at most [`MOST_PACKETS`]
 //! packets each, with [`DRAWS`] draws.
 
-use crate::whatif::{Answer, Candidates, Changes, Request, Sample, benefit};
-use crate::wording::{count, grouped, millis, percent};
+use crate::levers::LeverValue;
+use crate::whatif::{Answer, Candidates, Changes, MechanismResult, Request, Sample, benefit};
+use crate::wording::{count, grouped, list, millis, percent};
 use recoup_recovery::profile::{BASES, Mechanism};
 use serde::Serialize;
 
@@ -18,21 +19,22 @@ pub const MOST_PACKETS: u64 = 5_000;
 /// Draws for each connection and mechanism.
 const DRAWS: u32 = 5;
 
-/// Mechanisms that an advice names.
-const MOST_NAMED: usize = 3;
+/// Levers, and mechanisms of other stacks, that an advice names.
+const MOST_LEVERS: usize = 3;
+const MOST_STACKS: usize = 2;
 
-/// The mechanisms that would have helped.
+/// What would have helped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// Which connections were run again, in a sentence.
     pub basis: String,
     /// That nothing would have helped, in a sentence; empty if something would.
     pub nothing: String,
-    /// The mechanisms that would have helped, the most helpful first.
+    /// What would have helped: levers before what only another TCP has, and of each kind the most helpful first.
     pub ranked: Vec<AdviceLine>,
 }
 
-/// A mechanism that would have helped.
+/// Something that would have helped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceLine {
     /// Its name, as `recoup whatif --try` takes it.
@@ -43,6 +45,8 @@ pub struct AdviceLine {
     /// The 95 % interval of the gain, in ms.
     #[serde(rename = "mean_gain_ci95_ms")]
     pub interval_ms: Option<(f64, f64)>,
+    /// The command that switches it on, if an operator can. Without, only another TCP has it.
+    pub command: Option<String>,
     /// Its description, benefit and cost.
     pub text: String,
 }
@@ -63,48 +67,71 @@ impl Advice {
         if answer.rerun == 0 || answer.results.is_empty() {
             return None;
         }
-        let helping = answer.results.iter().filter(|result| result.all.helps());
-        let lines = helping.filter_map(|result| {
-            let changes = &result.all;
-            Some(AdviceLine {
-                gain_ms: -changes.mean_change_ms?,
-                interval_ms: changes.interval_ms.map(|(low, high)| (-high, -low)),
-                text: text(&result.mechanism, changes),
-                mechanism: result.mechanism.clone(),
-            })
-        });
-        let mut ranked: Vec<AdviceLine> = lines.collect();
-        ranked.sort_by(|a, b| b.gain_ms.total_cmp(&a.gain_ms));
-        ranked.truncate(MOST_NAMED);
+        let (levers, stacks): (Vec<&MechanismResult>, Vec<&MechanismResult>) =
+            answer.helping().into_iter().partition(|result| result.lever.is_some());
+        let named = levers.into_iter().take(MOST_LEVERS).chain(stacks.into_iter().take(MOST_STACKS));
+        let ranked: Vec<AdviceLine> = named.filter_map(|result| line(result, answer)).collect();
         let tried: Vec<&str> = answer.results.iter().map(|r| &*r.mechanism).collect();
         let nothing = match ranked.is_empty() {
-            true => format!("None of {} would certainly have made them end sooner on average.", tried.join(", ")),
+            true => {
+                format!("Nothing that was tried makes them end sooner on average, beyond chance: {}.", tried.join(", "))
+            }
             false => String::new(),
         };
         Some(Self { basis: basis(answer), nothing, ranked })
     }
 }
 
+/// Which connections an advice rests on.
+const TROUBLED: &str = "retransmitted, lost time or waited for the receiver";
+
 /// Which connections were run again.
 fn basis(answer: &Answer) -> String {
-    let troubled = answer.rerun + answer.left_out + answer.interrupted + answer.apart.total();
+    let troubled = answer.troubled();
     let all = count(troubled, "connection");
     let mut text = match answer.rerun == troubled {
-        true => format!("The {all} that retransmitted or lost time, run again in the simulator"),
-        false => format!(
-            "{} of the {all} that retransmitted or lost time, run again in the simulator",
-            grouped(answer.rerun)
-        ),
+        true => format!("The {all} that {TROUBLED}, run again in the simulator"),
+        false => format!("{} of the {all} that {TROUBLED}, run again in the simulator", grouped(answer.rerun)),
     };
     let apart = answer.apart.total();
     if apart > 0 {
         let apart = grouped(apart);
         text += &format!(" ({apart} others are not, because their own rerun differs from the capture)");
     }
+    let bases: Vec<String> = match answer.bases.as_slice() {
+        [(only, _)] => vec![only.clone()],
+        several => several.iter().map(|(profile, connections)| format!("{profile} ({connections})")).collect(),
+    };
+    if !bases.is_empty() {
+        text += &format!(", reproduced as {}", list(&bases));
+    }
     text + ":"
 }
 
-/// A mechanism's description, benefit and cost.
+fn line(result: &MechanismResult, answer: &Answer) -> Option<AdviceLine> {
+    let changes = &result.all;
+    let gain_ms = -changes.mean_change_ms?;
+    let mut text = text(&result.mechanism, changes);
+    let run = answer.troubled();
+    // Connections without losses stay as they are.
+    let changes_no_others = result.lever.as_ref().is_none_or(LeverValue::needs_losses);
+    if answer.suited > run && changes_no_others {
+        let over_all = gain_ms * run as f64 / answer.suited as f64;
+        text += &format!(" Over all {}: {}.", count(answer.suited, "connection"), millis(over_all));
+    }
+    if let Some(lever) = &result.lever {
+        text += &format!(" {}: {}.", lever.place(), lever.command());
+    }
+    Some(AdviceLine {
+        gain_ms,
+        interval_ms: changes.interval_ms.map(|(low, high)| (-high, -low)),
+        command: result.lever.as_ref().map(LeverValue::command),
+        text,
+        mechanism: result.mechanism.clone(),
+    })
+}
+
+/// The description of a mechanism, and its benefit and cost.
 fn text(mechanism: &str, changes: &Changes) -> String {
     let share = |n| percent(n as f64, changes.connections as f64);
     let mut costs = vec![format!("{} of connections end sooner", share(changes.better))];
@@ -165,7 +192,7 @@ mod tests {
             connections: 200,
             mean_fct_ms: Some(1000.0),
             mean_change_ms: Some(-50.0),
-            interval_ms: Some((-60.0, -40.0)),
+            paired_interval_ms: Some((-60.0, -40.0)),
             better: 80,
             worse: 2,
             bytes: 1000,

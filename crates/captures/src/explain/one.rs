@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 /// Episodes that are listed: those that lost most.
 const LISTED: usize = 20;
 
-/// An explanation of one connection, in 40 lines at most. `None` if the capture does not have it.
+/// An explanation of one connection, in 80 lines at most. `None` if the capture does not have it.
 pub fn connection_text(analyzed: &Analyzed<OneConnection>) -> Option<String> {
     let (connection, rows) = analyzed.findings.row()?;
     let lost = lost_by(connection).total();

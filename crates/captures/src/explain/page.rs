@@ -88,7 +88,10 @@ fn advice(advice: &Advice) -> Section {
     let ranked = advice.ranked.iter().map(|line| recoup_draw::page::Ranked {
         name: line.mechanism.clone(),
         amount: line.amount(),
-        text: line.text.clone(),
+        text: match line.command {
+            Some(_) => line.text.clone(),
+            None => format!("Only another TCP has it. {}", capitalized(&line.text)),
+        },
     });
     Section {
         heading: "What would have helped".into(),

@@ -1,11 +1,11 @@
-//! An explanation as text for a terminal: 40 lines at most.
+//! An explanation as text for a terminal: 80 lines at most.
 
 use super::report::{CauseLine, Report};
 use crate::wording::duration;
 use std::fmt::Write;
 
 /// The longest explanation, in lines.
-pub const MOST_LINES: usize = 40;
+pub const MOST_LINES: usize = 80;
 
 /// Where lines are broken, in columns.
 const WIDTH: usize = 100;
@@ -59,7 +59,7 @@ pub fn explanation_text(report: &Report, command: &str) -> String {
     text
 }
 
-/// The advice, with the gain of each mechanism.
+/// The advice, with each gain.
 fn advice_lines(report: &Report) -> Vec<String> {
     let Some(advice) = &report.advice else {
         return Vec::new();
@@ -70,6 +70,11 @@ fn advice_lines(report: &Report) -> Vec<String> {
         lines.extend(wrap(&format!("  {}", advice.nothing), 2));
     }
     for (i, line) in advice.ranked.iter().enumerate() {
+        let is_first_of_stacks =
+            line.command.is_none() && advice.ranked[..i].iter().all(|before| before.command.is_some());
+        if is_first_of_stacks {
+            lines.push("  Only another TCP has:".into());
+        }
         let head = format!("  {}. {:<22}{:>8}  ", i + 1, line.mechanism, line.amount());
         lines.extend(wrap(&format!("{head}{}", line.text), BEFORE_CAUSE));
     }

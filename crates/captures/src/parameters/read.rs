@@ -7,14 +7,20 @@ use crate::analysis::{AnalysisError, Analyzed, Vantages, View, view};
 use crate::capture::{Again, Capture, Progress};
 use crate::reread::{Sought, read_connections};
 use crate::study::Model;
-use crate::whatif::{Gathering, Reasons, TOO_LARGE, Task};
-use recoup_support::threads::in_parallel;
+use crate::whatif::{
+    Bases, Eligible, Gathering, Listener, Reason, Reasons, TOO_LARGE, Task, Voter, share, take_votes, voters,
+};
+use recoup_recovery::Profile;
+use recoup_support::threads::{in_parallel, in_parallel_with};
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::ReadError;
 use recoup_whatif::parameters::{Grid, Instances, LeftOut, StudiedSender, Subject, study};
+use recoup_whatif::{Recorded, record};
 use std::cmp::Reverse;
 use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Changes that are in memory at once: senders times instances. Each takes 160 bytes.
@@ -27,6 +33,8 @@ pub struct Request {
     pub grid: Grid,
     /// The model of sentences, tables and figures. Files for programs have both.
     pub model: Model,
+    /// Whether a spurious retransmission that the sender undoes costs less. The 2007 study charges each in full (§IV-C).
+    pub counts_undo: bool,
     /// Whether the rows of senders list every change of a detection.
     pub lists_events: bool,
 }
@@ -92,9 +100,12 @@ fn study_senders(
     let (count, all) = (AtomicU64::new(0), found.rows.len() as u64);
     let go_on = || progress.reruns(count.load(Ordering::Relaxed), all);
     let mut studied = ParameterStudy::new(found, request);
-    let plan = Plan {
+    let identified = found.rows.iter().map(|one| (one.listener().0, one.identified.as_slice()));
+    let mut plan = Plan {
         candidates: &found.rows,
+        bases: Bases::identified(identified, settings.profile.as_ref()),
         instances: studied.instances.clone(),
+        counts_undo: request.counts_undo,
         lists_events: request.lists_events,
         threads: settings.threads + 1,
         count: &count,
@@ -116,7 +127,10 @@ fn study_senders(
 /// How senders are studied.
 struct Plan<'a> {
     candidates: &'a [Candidate],
+    /// The profiles that the connections of listeners vote for.
+    bases: Bases,
     instances: Instances,
+    counts_undo: bool,
     lists_events: bool,
     threads: usize,
     /// Counts the senders done.
@@ -124,8 +138,16 @@ struct Plan<'a> {
     go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
+/// Why a sender is not studied.
+enum NotStudied {
+    /// Its profile is not known.
+    Unknown(Reason),
+    LeftOut(LeftOut),
+}
+
 impl Plan<'_> {
-    fn batch(&self, tasks: Vec<Task>, studied: &mut ParameterStudy, takes: &mut TakesSenders<'_>) {
+    fn batch(&mut self, tasks: Vec<Task>, studied: &mut ParameterStudy, takes: &mut TakesSenders<'_>) {
+        self.take_votes(&tasks);
         let at_once = MOST_CHANGES / self.instances.all().len().max(1);
         for tasks in tasks.chunks(at_once.max(4 * self.threads)) {
             let one = |i: usize| {
@@ -136,29 +158,66 @@ impl Plan<'_> {
             let Ok(done) = in_parallel(tasks.len(), self.threads, one);
             for (task, done) in tasks.iter().zip(done) {
                 match done {
-                    Some(Ok(sender)) => self.take(task, &sender, studied, takes),
-                    Some(Err(why)) => studied.refused.add(why.name(), why.to_string()),
+                    Some(Ok((profile, sender))) => self.take(task, &profile, &sender, studied, takes),
+                    Some(Err(NotStudied::Unknown((name, about)))) => studied.refused.add(name, about),
+                    Some(Err(NotStudied::LeftOut(why))) => studied.refused.add(why.name(), why.to_string()),
                     None => {}
                 }
             }
         }
     }
 
-    fn study(&self, task: &Task) -> Result<StudiedSender, LeftOut> {
+    /// Has senders of listeners that did not vote before say which profiles reproduce them. Nothing but these is rerun.
+    fn take_votes(&mut self, tasks: &[Task]) {
+        let candidate = |task: &Task| &self.candidates[task.candidate];
+        let eligible = tasks.iter().enumerate().map(|(place, task)| Eligible {
+            place,
+            listener: candidate(task).listener(),
+            connection: candidate(task).sought.id,
+        });
+        let voters = voters(&self.bases, eligible);
+        let read = |(): &mut (), i: usize| {
+            let task = &tasks[voters[i].place];
+            let (sender, rows) = (candidate(task).sender, &candidate(task).retransmissions);
+            let goes_on = (self.go_on)();
+            Ok::<_, Infallible>(goes_on.then(|| record(&task.packets, sender, rows).ok()).flatten())
+        };
+        let Ok(read) = in_parallel_with(voters.len(), self.threads, || (), read);
+        let read = voters.iter().zip(read);
+        let (listeners, mut recorded): (Vec<Listener>, Vec<(IpAddr, Recorded)>) = read
+            .filter_map(|(voter, one)| Some((voter.listener, (candidate(&tasks[voter.place]).peer_address(), one?))))
+            .unzip();
+        share(&mut recorded, self.threads);
+        let recorded: Vec<Arc<Recorded>> = recorded.into_iter().map(|(_, one)| Arc::new(one)).collect();
+        let voters: Vec<Voter<'_>> = listeners.into_iter().zip(&recorded).collect();
+        take_votes(&mut self.bases, &voters, self.threads, self.go_on);
+    }
+
+    fn study(&self, task: &Task) -> Result<(Profile, StudiedSender), NotStudied> {
         let candidate = &self.candidates[task.candidate];
+        let profile = candidate.profile(&self.bases).map_err(NotStudied::Unknown)?;
         let subject = Subject {
             packets: &task.packets,
             sender: candidate.sender,
-            profile: &candidate.profile,
+            profile: &profile,
             retransmissions: &candidate.retransmissions,
+            counts_undo: self.counts_undo,
             lists_events: self.lists_events,
         };
-        study(&subject, &self.instances)
+        let studied = study(&subject, &self.instances).map_err(NotStudied::LeftOut)?;
+        Ok((profile, studied))
     }
 
-    fn take(&self, task: &Task, sender: &StudiedSender, studied: &mut ParameterStudy, takes: &mut TakesSenders<'_>) {
+    fn take(
+        &self,
+        task: &Task,
+        profile: &Profile,
+        sender: &StudiedSender,
+        studied: &mut ParameterStudy,
+        takes: &mut TakesSenders<'_>,
+    ) {
         let candidate = &self.candidates[task.candidate];
-        studied.add(candidate, sender);
+        studied.add(candidate, profile, sender);
         let identity = SenderIdentity {
             connection: candidate.sought.id,
             capture_point: candidate.sought.point.number,
@@ -167,7 +226,7 @@ impl Plan<'_> {
                 Host::Client => "client",
                 Host::Server => "server",
             },
-            profile: candidate.profile.name().into(),
+            profile: profile.name().into(),
         };
         takes(&SenderRow {
             identity: &identity,
@@ -198,10 +257,10 @@ impl ParameterStudy {
         }
     }
 
-    fn add(&mut self, candidate: &Candidate, sender: &StudiedSender) {
+    fn add(&mut self, candidate: &Candidate, profile: &Profile, sender: &StudiedSender) {
         let measured = Measured { best_case: candidate.best_case, duration: candidate.duration };
         self.all.add(sender, measured, self.model);
-        let name = candidate.profile.name();
+        let name = profile.name();
         let known = self.profiles.iter().position(|one| one.profile == name);
         let place = known.unwrap_or_else(|| {
             self.profiles.push(ProfileTotals { profile: name.to_owned(), totals: Totals::new(&self.instances) });

@@ -4,7 +4,7 @@ use crate::analysis::{Collector, Vantages, view};
 use crate::merge_fields;
 use crate::reread::Sought;
 use crate::study::best_case;
-use crate::whatif::{MOST, Reason, Reasons, is_at_sender, is_whole, mixed};
+use crate::whatif::{Bases, Listener, MOST, Reason, Reasons, identified, is_at_sender, is_whole, listener, mixed};
 use recoup_recovery::{Mechanisms, Profile, Trigger};
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Findings;
@@ -12,6 +12,7 @@ use recoup_trace::finding::{
     Connection, Direction, HeldConnections, Identification, Retransmission, Revision, Verdict,
 };
 use std::mem::take;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// A sender that may be studied.
@@ -19,14 +20,52 @@ use std::time::Duration;
 pub(super) struct Candidate {
     pub sought: Sought,
     pub sender: Host,
-    /// The profile that explains its retransmissions.
-    pub profile: Profile,
+    /// The profile that explains its retransmissions, or why none is known.
+    pub profile: Result<Profile, Reason>,
+    /// The profiles that its retransmissions show, the best first, and the number that each explains.
+    pub identified: Vec<(String, u64)>,
     /// Its own retransmissions, ordered by time.
     pub retransmissions: Vec<Retransmission>,
     /// The time that ideal loss detection would have saved.
     pub best_case: Duration,
     /// How long the connection lasts.
     pub duration: Duration,
+}
+
+impl Candidate {
+    /// Where it sends from.
+    pub fn listener(&self) -> Listener {
+        listener(&self.sought.endpoints, self.sender)
+    }
+
+    /// The address of the other end.
+    pub fn peer_address(&self) -> IpAddr {
+        match self.sender {
+            Host::Client => self.sought.endpoints.dst.ip(),
+            Host::Server => self.sought.endpoints.src.ip(),
+        }
+    }
+
+    /// The profile that the connections of its listener voted for. Without a vote, the one that its own retransmissions
+    /// show.
+    ///
+    /// # Errors
+    /// Why its profile is not known.
+    pub fn profile(&self, bases: &Bases) -> Result<Profile, Reason> {
+        let voted = bases.voted(&self.listener());
+        let voted: Vec<&Profile> = voted.into_iter().map(|number| &bases.known()[number]).collect();
+        let Some(first) = voted.first() else {
+            return self.profile.clone();
+        };
+        let are_alike = |one: &Profile, other: &Profile| detect_alike(one.mechanisms(), other.mechanisms());
+        if voted.iter().all(|other| are_alike(first, other)) {
+            let own = self.profile.as_ref().ok().filter(|own| differ_in_control(own, first));
+            return Ok(own.unwrap_or(first).clone());
+        }
+        // The listener has senders of several kinds. Its own retransmissions say which this one is.
+        let own = self.profile.as_ref().map_err(|why| *why)?;
+        if voted.iter().any(|voted| are_alike(voted, own)) { Ok(own.clone()) } else { Err(AMBIGUOUS) }
+    }
 }
 
 /// Collects the senders that may be studied, and counts the others by reason.
@@ -66,14 +105,14 @@ impl Senders {
             }
             self.count += 1;
             match self.suits(connection, direction) {
-                Ok(profile) => self.take(connection, way, profile, rows),
+                Ok(()) => self.take(connection, way, rows),
                 Err((name, about)) => self.refused.add(name, about),
             }
         }
     }
 
-    /// The profile of a sender that may be studied.
-    fn suits(&self, connection: &Connection, direction: &Direction) -> Result<Profile, Reason> {
+    /// Whether a sender may be studied, if its profile is known.
+    fn suits(&self, connection: &Connection, direction: &Direction) -> Result<(), Reason> {
         const NO_LOSS: Reason = ("no_needed_loss", "no needed retransmission of data");
         if direction.retransmissions.total() == 0 {
             return Err(NO_LOSS);
@@ -83,13 +122,15 @@ impl Senders {
         if !has_needed_loss(direction) {
             return Err(NO_LOSS);
         }
-        match &self.given {
-            Some(profile) => Ok(profile.clone()),
-            None => identified(&direction.profile),
-        }
+        Ok(())
     }
 
-    fn take(&mut self, connection: &Connection, way: usize, profile: Profile, rows: &[Retransmission]) {
+    fn take(&mut self, connection: &Connection, way: usize, rows: &[Retransmission]) {
+        let direction = &connection.directions[way];
+        let profile = match &self.given {
+            Some(profile) => Ok(profile.clone()),
+            None => of_retransmissions(&direction.profile),
+        };
         let (sender, source) = match way {
             0 => (Host::Client, connection.endpoints.src),
             _ => (Host::Server, connection.endpoints.dst),
@@ -102,7 +143,8 @@ impl Senders {
             sought: Sought::of(connection),
             sender,
             profile,
-            best_case: best_case(connection, &connection.directions[way], &own),
+            identified: identified(&direction.profile),
+            best_case: best_case(connection, direction, &own),
             retransmissions: own,
             duration: connection.duration(),
         });
@@ -130,8 +172,8 @@ fn has_needed_loss(direction: &Direction) -> bool {
     all.of_verdict(Verdict::Needed) > of(Trigger::Syn) + of(Trigger::SynAck)
 }
 
-/// The profile of a sender. Of several profiles that detect losses alike, the best.
-fn identified(profile: &Identification) -> Result<Profile, Reason> {
+/// The profile that a sender's own retransmissions show. Of several profiles that detect losses alike, the best.
+fn of_retransmissions(profile: &Identification) -> Result<Profile, Reason> {
     const UNKNOWN: Reason = ("sender_not_identified", "no profile explains the retransmissions");
     let parsed = |name: &str| name.parse::<Profile>().map_err(|_| UNKNOWN);
     match profile {
@@ -143,19 +185,24 @@ fn identified(profile: &Identification) -> Result<Profile, Reason> {
             let alike = |other: &Profile| detect_alike(first.mechanisms(), other.mechanisms());
             match all.iter().all(alike) {
                 true => Ok(first.clone()),
-                false => Err((
-                    "sender_ambiguous",
-                    "several profiles explain the retransmissions, and detect losses differently",
-                )),
+                false => Err(AMBIGUOUS),
             }
         }
     }
 }
 
+const AMBIGUOUS: Reason =
+    ("sender_ambiguous", "several profiles explain the retransmissions, and detect losses differently");
+
 /// Whether two senders have the same estimator and RTO, and the same rule for duplicate ACKs. Where they differ
 /// in tail loss probes or RTO restart, the capture decides: a timer that it does not show is not reproduced.
 fn detect_alike(one: &Mechanisms, other: &Mechanisms) -> bool {
     one.rto == other.rto && one.detection == other.detection
+}
+
+/// Whether two profiles differ in nothing but congestion control, which the study does not follow.
+fn differ_in_control(one: &Profile, other: &Profile) -> bool {
+    one.mechanisms().with(|m| m.congestion = other.mechanisms().congestion) == *other.mechanisms()
 }
 
 impl Findings for Senders {
@@ -254,16 +301,47 @@ mod tests {
             all.connection(connection([Direction::default(), down]), &[]);
             let reasons = all.refused.by_count();
             let found = reasons.first().map(|reason| reason.name);
-            assert_eq!((found, all.count), (refused, 1));
-            assert_eq!(all.rows.len(), usize::from(refused.is_none()));
+            let bases = Bases::identified(std::iter::empty(), None);
+            let unknown = all.rows.first().and_then(|row| Some(row.profile(&bases).err()?.0));
+            assert_eq!((found.or(unknown), all.count), (refused, 1));
+            assert_eq!(all.rows.len(), usize::from(refused.is_none() || unknown.is_some()));
         }
+    }
+
+    /// The profile of a sender whose retransmissions show `shown`, if the voters of its listener are reproduced by `voted`.
+    fn profile_with_votes(shown: &[&str], voted: &[&str]) -> Result<String, &'static str> {
+        let mut all = Senders::default();
+        let down = Direction { profile: explained(shown), ..lossy() };
+        all.connection(connection([Direction::default(), down]), &[]);
+        let mut bases = Bases::identified(std::iter::empty(), None);
+        let listener = all.rows[0].listener();
+        let ballot = |name: &&str| bases.known().iter().map(|known| known.name() == *name).collect::<Vec<bool>>();
+        let ballots: Vec<_> = voted.iter().map(|name| (listener, ballot(name))).collect();
+        bases.take_votes(ballots.into_iter());
+        all.rows[0].profile(&bases).map(|profile| profile.name().into()).map_err(|(name, _)| name)
+    }
+
+    #[test]
+    fn the_profile_that_the_listener_voted_for_counts() {
+        let several = ["linux-2.4", "windows-xp"];
+        assert_eq!(profile_with_votes(&several, &[]), Err("sender_ambiguous"));
+        assert_eq!(profile_with_votes(&several, &["rfc6675"; 3]), Ok("rfc6675".into()));
+        // Its own retransmissions fit another one by chance.
+        assert_eq!(profile_with_votes(&["freebsd-5"], &["reno"; 3]), Ok("reno".into()));
+        assert_eq!(profile_with_votes(&[], &["reno"; 3]), Ok("reno".into()));
+        // The study does not follow congestion control.
+        assert_eq!(profile_with_votes(&["linux-6"], &["linux-6+reno"; 3]), Ok("linux-6".into()));
+        // Two groups of connections: its own retransmissions say to which it belongs.
+        let groups = ["reno", "linux-6", "reno", "linux-6", "reno", "linux-6"];
+        assert_eq!(profile_with_votes(&["linux-6"], &groups), Ok("linux-6".into()));
+        assert_eq!(profile_with_votes(&["windows-xp"], &groups), Err("sender_ambiguous"));
     }
 
     #[test]
     fn both_ends_may_be_studied_and_a_given_profile_is_that_of_all() {
         let mut all = Senders::new(Some("rfc6675".parse().unwrap()));
         all.connection(connection([lossy(), lossy()]), &[]);
-        let ends: Vec<_> = all.rows.iter().map(|row| (row.sender, row.profile.name())).collect();
+        let ends: Vec<_> = all.rows.iter().map(|row| (row.sender, row.profile.as_ref().unwrap().name())).collect();
         assert_eq!(ends, [(Host::Client, "rfc6675"), (Host::Server, "rfc6675")]);
         let mut one_way = connection([Direction::default(), lossy()]);
         one_way.directions[0].absent = true;

@@ -1,12 +1,19 @@
 //! The answer: what each mechanism would have changed.
 
+use super::alternatives::Alternative;
+use super::bases::SenderFact;
 use super::candidates::{Candidate, Candidates};
 use super::changes::Changes;
+use super::interval::ModelError;
+use super::prediction::Prediction;
 use super::reasons::Reasons;
-use super::reruns::{Done, Plan, Prediction, Rerun};
+use super::reruns::{Done, Plan, Rerun};
 use crate::analysis::{Vantages, View, view};
-use recoup_trace::finding::Cause;
+use crate::levers::{LeverValue, Need};
+use recoup_tcp::flow::Host;
+use recoup_trace::finding::{Cause, TimeByState};
 use recoup_wire::Endpoints;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Connections that an answer names as those that gain most, or lose most.
@@ -25,22 +32,36 @@ pub struct Answer {
     pub paced_as_captured: u64,
     /// Connections that could be rerun, but are not in the sample.
     pub left_out: u64,
+    /// Connections that suit, whether they had trouble or not.
+    pub suited: u64,
+    /// How the senders of those that could be rerun spent their time.
+    pub time: TimeByState,
+    /// Whether a sender of those that could be rerun retransmitted or lost time.
+    pub shows_losses: bool,
+    /// Whether some of the senders accept connections.
+    pub senders_accept: bool,
     /// Connections that were not reached before an interrupt.
     pub interrupted: u64,
     /// Connections that their profile does not reproduce, by reason.
     pub apart: Reasons,
+    /// Their part of the time of all connections that were rerun or are apart, 0 to 1.
+    pub apart_share_of_time: f64,
     /// Connections that cannot be rerun, by reason.
     pub refused: Reasons,
     /// The profiles that reproduce the connections, the most frequent first.
     pub bases: Vec<(String, u64)>,
+    /// The profiles of the listeners, as far as connections voted for them.
+    pub senders: Vec<SenderFact>,
     /// How far the base runs are from the capture: the root of the mean square, in ms.
     pub model_error_ms: f64,
     /// Runs with drawn fates for each connection and mechanism.
     pub draws: u32,
     /// The seed of the draws.
     pub seed: u64,
-    /// For each mechanism, in the order asked for.
+    /// For each mechanism, in the order asked for; by default levers first.
     pub results: Vec<MechanismResult>,
+    /// Levers that were not tried because they cannot matter, by what the capture does not show.
+    pub without_effect: BTreeMap<Need, Vec<&'static str>>,
     /// Notes for the user, besides those on the capture.
     pub notes: Vec<String>,
     vantages: Vantages,
@@ -54,6 +75,12 @@ pub struct Answer {
 pub struct MechanismResult {
     /// Its name, as asked for.
     pub mechanism: String,
+    /// The lever, if an operator can switch it on.
+    pub lever: Option<LeverValue>,
+    /// It is the base of all connections, or a lever that none of their senders has: the default list does not know.
+    pub(super) is_idle: bool,
+    /// It changes no connection.
+    pub is_without_effect: bool,
     /// Over all connections that complete under it.
     pub all: Changes,
     /// Over those of them with a loss.
@@ -115,27 +142,35 @@ impl Answer {
         let rows = plan.candidates;
         done.reruns.sort_unstable_by_key(|one| one.candidate);
         let reruns = done.reruns;
-        let squares = reruns.iter().map(|one| one.error_ms.powi(2));
-        let model = squares.fold(0.0, |sum, square| sum + square) / (reruns.len() as f64).max(1.0);
-        let names = plan.alternatives.0.iter().enumerate();
-        let results = names.map(|(i, one)| result(one.name(), i, &reruns, rows, model)).collect();
+        let model = ModelError::of(&reruns);
         let base_names: Vec<String> = plan.bases.known().iter().map(|base| base.name().into()).collect();
+        let bases = bases(&reruns, &base_names);
+        let names = plan.alternatives.0.iter().enumerate();
+        let results = names.map(|(i, one)| result(one, i, &reruns, rows, (model, found.only_troubled()))).collect();
         let mut refused = found.refused.clone();
         refused.merge(done.refused);
+        let time: f64 = reruns.iter().map(|one| one.recorded_ms).sum::<f64>() + done.apart_ms;
         Self {
             connections: found.connections,
             rerun: reruns.len() as u64,
             lossy: reruns.iter().filter(|one| one.is_lossy).count() as u64,
             paced_as_captured: reruns.iter().filter(|one| one.is_paced_as_captured).count() as u64,
             left_out: found.left_out(),
+            suited: found.suited,
+            shows_losses: found.shown.has(Need::Losses),
+            senders_accept: rows.iter().any(|row| row.sender == Host::Server),
+            time: found.shown.time,
             interrupted: done.interrupted,
             apart: done.apart,
+            apart_share_of_time: if time > 0.0 { done.apart_ms / time } else { 0.0 },
             refused,
-            bases: bases(&reruns, &base_names),
-            model_error_ms: model.sqrt(),
+            bases,
+            senders: plan.bases.facts(),
+            model_error_ms: root_mean_square(&reruns),
             draws: plan.draws,
             seed: plan.seed,
             results,
+            without_effect: BTreeMap::new(),
             notes: Vec::new(),
             vantages: *found.vantages(),
             candidates: rows.to_vec(),
@@ -144,11 +179,43 @@ impl Answer {
         }
     }
 
+    /// Leaves out what was tried by default and turned out to be what the senders have, or cannot have.
+    pub(super) fn leave_out_idle(&mut self) {
+        let kept: Vec<bool> = self
+            .results
+            .iter()
+            .map(|result| {
+                let is_theirs = |lever: &LeverValue| self.bases.iter().any(|(base, _)| lever.is_offered_to(base));
+                !result.is_idle && result.lever.as_ref().is_none_or(is_theirs)
+            })
+            .collect();
+        let mut place = kept.iter();
+        self.results.retain(|_| place.next().copied().unwrap_or(true));
+        for rerun in &mut self.reruns {
+            let mut place = kept.iter();
+            Arc::make_mut(rerun).predictions.retain(|_| place.next().copied().unwrap_or(true));
+        }
+    }
+
     /// The result of the mechanism that helps most: of those whose whole interval is below 0, the one
     /// with the least sum of changes.
     pub fn best(&self) -> Option<&MechanismResult> {
-        let helping = self.results.iter().filter(|result| result.all.helps());
-        helping.min_by(|a, b| a.all.sum_change_ms.total_cmp(&b.all.sum_change_ms))
+        self.helping().into_iter().min_by(|a, b| a.all.sum_change_ms.total_cmp(&b.all.sum_change_ms))
+    }
+
+    /// Connections that could be rerun: those of the sample and those beside it, also if they are reported apart.
+    pub fn troubled(&self) -> u64 {
+        self.rerun + self.left_out + self.interrupted + self.apart.total()
+    }
+
+    /// Those that help: levers first, and of each kind those that help most.
+    pub fn helping(&self) -> Vec<&MechanismResult> {
+        let mut helping: Vec<_> = self.results.iter().filter(|result| result.all.helps()).collect();
+        helping.sort_by(|a, b| {
+            let rank = |of: &MechanismResult| of.lever.is_none();
+            rank(a).cmp(&rank(b)).then(a.all.sum_change_ms.total_cmp(&b.all.sum_change_ms))
+        });
+        helping
     }
 
     /// A row for each connection and mechanism, by connection.
@@ -176,8 +243,20 @@ impl Answer {
     }
 }
 
+/// The root of the mean square of the base runs' errors, in ms.
+fn root_mean_square(reruns: &[Rerun]) -> f64 {
+    let squares = reruns.iter().fold(0.0, |sum, one| sum + one.error_ms.powi(2));
+    (squares / (reruns.len() as f64).max(1.0)).sqrt()
+}
+
 /// The statistics of the `i`-th mechanism.
-fn result(name: &str, i: usize, reruns: &[Rerun], candidates: &[Candidate], model: f64) -> MechanismResult {
+fn result(
+    tried: &Alternative,
+    i: usize,
+    reruns: &[Rerun],
+    candidates: &[Candidate],
+    (model, only_troubled): (ModelError, bool),
+) -> MechanismResult {
     let all: Vec<(&Rerun, &Prediction)> =
         reruns.iter().filter_map(|rerun| Some((rerun, rerun.predictions[i].as_ref()?))).collect();
     let lossy: Vec<_> = all.iter().filter(|(rerun, _)| rerun.is_lossy).copied().collect();
@@ -190,13 +269,16 @@ fn result(name: &str, i: usize, reruns: &[Rerun], candidates: &[Candidate], mode
     let gain = changed.iter().take_while(|(_, change)| *change < 0.0);
     let lose = changed.iter().rev().take_while(|(_, change)| *change > 0.0);
     MechanismResult {
-        mechanism: name.into(),
+        mechanism: tried.name().into(),
+        lever: tried.lever().cloned(),
+        is_idle: all.iter().all(|(_, one)| !one.is_tried),
+        is_without_effect: all.len() == reruns.len() && all.iter().all(|(_, one)| !one.is_changed),
         unfinished: (reruns.len() - all.len()) as u64,
         causes: by_cause(&all, candidates),
         gain_most: gain.take(MOST_NAMED).copied().collect(),
         lose_most: lose.take(MOST_NAMED).copied().collect(),
-        all: Changes::of(&all, model),
-        lossy: Changes::of(&lossy, model),
+        all: Changes::of(&all, i, model, only_troubled),
+        lossy: Changes::of(&lossy, i, model, true),
     }
 }
 

@@ -3,15 +3,20 @@
 use super::reasons::Reasons;
 use crate::analysis::{Collector, Vantages, view};
 use crate::explain::main_direction;
+use crate::levers::Need;
 use crate::merge_fields;
 use crate::reread::Sought;
+use crate::study::Merge;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    Cause, Connection, Direction, HeldConnections, Identification, LostTime, Opening, Retransmission, Revision, Vantage,
+    Cause, Connection, Direction, HeldConnections, Identification, LostTime, Opening, Retransmission, Revision,
+    SenderState, TimeByState, Vantage, Verdict,
 };
+use recoup_wire::Endpoints;
 use std::mem::take;
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// A capture point counts as near to the sender if the sender answers within this fraction (1/n) of the
 /// median round-trip time. Then a capture point elsewhere on the path misjudges a time by 5 % of a round
@@ -21,6 +26,18 @@ const NEAR: u32 = 20;
 /// The most connections, or senders, that are read again.
 pub(crate) const MOST: usize = 200_000;
 
+/// The address of a sender and, if it is a server, its port. The connections of one listener have the same loss recovery and
+/// congestion control, unless somebody sets them by connection.
+pub(crate) type Listener = (IpAddr, Option<u16>);
+
+/// The listener that this end of a connection belongs to.
+pub(crate) fn listener(ends: &Endpoints, sender: Host) -> Listener {
+    match sender {
+        Host::Client => (ends.src.ip(), None),
+        Host::Server => (ends.dst.ip(), Some(ends.dst.port())),
+    }
+}
+
 /// A connection that may be rerun.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
@@ -29,6 +46,8 @@ pub(super) struct Candidate {
     pub sender: Host,
     /// The profiles that its retransmissions show, the best first, and the number that each explains.
     pub identified: Vec<(String, u64)>,
+    /// The least RTO of its host, where that seems to be set to another than the usual one.
+    pub least_rto: Option<Duration>,
     /// The cause that cost the sender most time.
     pub cause: Option<Cause>,
     /// The retransmissions of both ends, ordered by frame.
@@ -42,6 +61,11 @@ impl Candidate {
             Host::Client => self.sought.endpoints.src.ip(),
             Host::Server => self.sought.endpoints.dst.ip(),
         }
+    }
+
+    /// Where it sends from.
+    pub fn listener(&self) -> Listener {
+        listener(&self.sought.endpoints, self.sender)
     }
 
     /// The address of the other end.
@@ -71,6 +95,51 @@ impl Default for Sample {
     }
 }
 
+/// What the main directions of connections show.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shown {
+    retransmissions: u64,
+    spurious: u64,
+    lost: LostTime,
+    pub time: TimeByState,
+}
+
+impl Shown {
+    fn add(&mut self, direction: &Direction) {
+        self.retransmissions += direction.retransmissions.total();
+        self.spurious += direction.retransmissions.of_verdict(Verdict::Spurious);
+        self.lost.merge(&direction.lost);
+        self.time.merge(&direction.time);
+    }
+
+    /// Whether a lever that needs this may matter.
+    pub fn has(&self, need: Need) -> bool {
+        match need {
+            Need::Losses => self.retransmissions > 0 || !self.lost.total().is_zero(),
+            Need::Spurious => self.spurious > 0,
+            Need::LostHandshakes => [Cause::LostSyn, Cause::LostSynAck, Cause::LostSynOrSynAck]
+                .iter()
+                .any(|cause| self.lost.times(*cause) > 0),
+            Need::ReceiverWindow => waits_for_receiver(&self.time),
+        }
+    }
+}
+
+/// Whether a sender waited a noticeable part of the time for the receiver's window.
+fn waits_for_receiver(time: &TimeByState) -> bool {
+    let waited = time.of(SenderState::ReceiverWindow) + time.of(SenderState::ZeroWindow);
+    waited * 20 > time.total()
+}
+
+impl Merge for Shown {
+    fn merge(&mut self, other: &Self) {
+        self.retransmissions += other.retransmissions;
+        self.spurious += other.spurious;
+        self.lost.merge(&other.lost);
+        self.time.merge(&other.time);
+    }
+}
+
 /// Collects the connections that may be rerun, and counts the others by reason.
 #[derive(Debug, Default)]
 pub struct Candidates {
@@ -80,6 +149,10 @@ pub struct Candidates {
     sample: Sample,
     /// Connections that may be rerun, in the sample or not.
     eligible: u64,
+    /// Connections that suit, whether they had trouble or not.
+    pub(super) suited: u64,
+    /// What those that may be rerun show.
+    pub(super) shown: Shown,
     vantages: Vantages,
     held: HeldConnections,
 }
@@ -88,6 +161,11 @@ impl Candidates {
     /// Collects a sample.
     pub fn new(sample: Sample) -> Self {
         Self { sample, ..Self::default() }
+    }
+
+    /// Whether only connections that had trouble are rerun.
+    pub(super) fn only_troubled(&self) -> bool {
+        self.sample.only_troubled
     }
 
     /// Connections that may be rerun, but are not in the sample.
@@ -107,11 +185,15 @@ impl Candidates {
         if let Err((name, about)) = suits(connection, direction) {
             return self.refused.add(name, about);
         }
-        let has_trouble = direction.retransmissions.total() > 0 || !direction.lost.total().is_zero();
+        self.suited += 1;
+        let has_trouble = direction.retransmissions.total() > 0
+            || !direction.lost.total().is_zero()
+            || waits_for_receiver(&direction.time);
         if self.sample.only_troubled && !has_trouble {
             return;
         }
         self.eligible += 1;
+        self.shown.add(direction);
         if connection.packets > self.sample.most_packets {
             return;
         }
@@ -122,6 +204,7 @@ impl Candidates {
                 _ => Host::Server,
             },
             identified: identified(&direction.profile),
+            least_rto: direction.least_rto,
             cause: main_cause(&direction.lost),
             retransmissions: rows.to_vec(),
         });
@@ -192,7 +275,8 @@ fn is_near(direction: &Direction) -> bool {
     direction.vantage != Vantage::Receiver && to_sender <= rtt.p50 / NEAR
 }
 
-fn identified(profile: &Identification) -> Vec<(String, u64)> {
+/// The profiles that a sender's retransmissions show, the best first, and the number that each explains.
+pub(crate) fn identified(profile: &Identification) -> Vec<(String, u64)> {
     let several = match profile {
         Identification::Nothing => &[],
         Identification::Profile(one) | Identification::None(one) => std::slice::from_ref(one),
@@ -229,7 +313,7 @@ view!(Candidates: connections, vantages);
 impl Collector for Candidates {
     fn merge(&mut self, other: Self) {
         self.rows.extend(other.rows);
-        merge_fields!(self, other: connections, eligible, vantages);
+        merge_fields!(self, other: connections, eligible, suited, shown, vantages);
         self.refused.merge(other.refused);
         self.held.merge(other.held);
         self.keep_sample();

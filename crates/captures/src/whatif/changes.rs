@@ -1,7 +1,8 @@
 //! How a mechanism changes a set of connections.
 
-use super::interval::{Uncertainty, half_width};
-use super::reruns::{Prediction, Rerun};
+use super::interval::{ModelError, once_more, paired};
+use super::prediction::Prediction;
+use super::reruns::Rerun;
 
 /// A connection counts as better or worse if its completion time changes by more than this share.
 const NOTICEABLE: f64 = 0.01;
@@ -20,8 +21,15 @@ pub struct Changes {
     pub mean_fct_established_ms: Option<f64>,
     /// The mean change.
     pub mean_change_ms: Option<f64>,
-    /// The 95 % interval of the mean change; `None` for a single connection, or a single draw.
+    /// The 95 % interval of the mean change that these connections would show if they ran once more; `None` if nothing was drawn.
+    /// Connections that were chosen because they lost something would lose less in another run, whatever the mechanism: for
+    /// them it is the next one.
     pub interval_ms: Option<(f64, f64)>,
+    /// Whether they were chosen because they lost something.
+    pub are_chosen: bool,
+    /// The 95 % interval of the mean change, each connection compared with itself: whether there is a change beyond chance.
+    /// `None` for a single connection, or a single draw.
+    pub paired_interval_ms: Option<(f64, f64)>,
     /// The sum of all changes.
     pub sum_change_ms: f64,
     /// The 5th, 25th, 50th, 75th and 95th percentile of the change.
@@ -49,8 +57,14 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Sums up these connections. `model`: the mean square of the errors of the base runs, in ms².
-    pub(super) fn of(connections: &[(&Rerun, &Prediction)], model: f64) -> Self {
+    /// Sums up these connections under the `number`-th mechanism. `model`: the errors of the base runs. `are_chosen`: because they
+    /// lost something.
+    pub(super) fn of(
+        connections: &[(&Rerun, &Prediction)],
+        number: usize,
+        model: ModelError,
+        are_chosen: bool,
+    ) -> Self {
         let n = connections.len();
         if n == 0 {
             return Self::default();
@@ -67,17 +81,16 @@ impl Changes {
             }
         }
         let mean = changes.sum_change_ms / n as f64;
-        let uncertain = connections.iter().map(|(_, prediction)| Uncertainty {
-            change: prediction.change_ms,
-            variance: prediction.variance,
-            draws: prediction.draws,
-            is_changed: prediction.is_changed,
-        });
-        let half = half_width(&uncertain.collect::<Vec<_>>(), model);
+        let around = |half: f64| (mean - half, mean + half);
         changes.mean_fct_ms = Some(fct / n as f64);
         changes.mean_fct_established_ms = Some(established / n as f64);
         changes.mean_change_ms = Some(mean);
-        changes.interval_ms = half.map(|half| (mean - half, mean + half));
+        changes.are_chosen = are_chosen;
+        changes.paired_interval_ms = paired(connections, model).map(around);
+        changes.interval_ms = match are_chosen {
+            true => changes.paired_interval_ms,
+            false => once_more(connections, number, model).map(around),
+        };
         changes.quantiles_ms = Some(quantiles(connections));
         changes.share_drawn = if amount > 0.0 { drawn / amount } else { 0.0 };
         changes
@@ -98,9 +111,14 @@ impl Changes {
         self.drawn_connections += u64::from(prediction.draws > 0);
     }
 
-    /// Whether the whole interval of the mean change lies below 0.
+    /// Whether connections end sooner beyond chance: the whole interval of the paired change lies below 0.
     pub fn helps(&self) -> bool {
-        self.interval_ms.is_some_and(|(_, high)| high < 0.0)
+        self.paired_interval_ms.is_some_and(|(_, high)| high < 0.0)
+    }
+
+    /// Whether connections end later beyond chance.
+    pub fn harms(&self) -> bool {
+        self.paired_interval_ms.is_some_and(|(low, _)| low > 0.0)
     }
 
     /// Extra bytes in percent of those sent without the mechanism.

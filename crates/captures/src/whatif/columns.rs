@@ -2,6 +2,7 @@
 
 use super::answer::{MechanismResult, PredictionRow};
 use super::changes::Changes;
+use crate::levers::LeverValue;
 use recoup_table::Columns;
 
 /// A row for each mechanism.
@@ -10,7 +11,7 @@ pub fn results() -> Columns<MechanismResult> {
         .column(
             "mechanism",
             "",
-            "the profile tried, or the mechanisms added to the profile of each sender",
+            "the lever or profile tried, or the mechanisms added to the profile of each sender",
             |r: &MechanismResult| r.mechanism.clone(),
         )
         .all_of(changes(), |r| Some(&r.all))
@@ -21,6 +22,10 @@ pub fn results() -> Columns<MechanismResult> {
             |r| r.unfinished,
         )
         .prefixed("lossy", changes(), |r| Some(&r.lossy))
+        .column("lever", "", "whether an operator can switch it on", |r| r.lever.is_some())
+        .column("command", "", "the command that switches it on, if it is a lever", |r| {
+            r.lever.as_ref().map(LeverValue::command)
+        })
 }
 
 /// Changes by a mechanism in a set of connections.
@@ -30,7 +35,12 @@ fn changes() -> Columns<Changes> {
         .column("mean_change_ms", "ms", "mean change of the flow completion time; negative is faster", |c| {
             c.mean_change_ms
         })
-        .interval("mean_change", "ms", "mean change", |c| c.interval_ms)
+        .interval("mean_change", "ms", "mean change that these connections would show if they ran once more", |c| {
+            c.interval_ms
+        })
+        .interval("mean_paired_change", "ms", "mean change, each connection compared with itself", |c| {
+            c.paired_interval_ms
+        })
         .column("mean_fct_ms", "ms", "mean flow completion time without the mechanism", |c| c.mean_fct_ms)
         .column(
             "mean_fct_established_ms",

@@ -1,6 +1,7 @@
 //! Answers as a JSON document.
 
 use super::answer::{Answer, CauseChange, MechanismResult};
+use super::bases::SenderFact;
 use super::columns::{predictions, results};
 use super::reasons::Reasons;
 use crate::analysis::Analyzed;
@@ -38,18 +39,39 @@ fn capture(analyzed: &Analyzed<Answer>, with_connections: bool) -> io::Result<Va
         "left_out": answer.left_out,
         "interrupted": answer.interrupted,
         "apart": reasons(&answer.apart),
+        "apart_share_of_time": answer.apart_share_of_time,
         "refused": reasons(&answer.refused),
         "bases": bases.collect::<Vec<_>>(),
+        "senders": answer.senders.iter().map(sender).collect::<Vec<_>>(),
         "model_error_ms": answer.model_error_ms,
         "draws": answer.draws,
         "seed": answer.seed,
         "best": answer.best().map(|best| &best.mechanism),
         "results": results?,
+        "without_effect": without_effect(answer),
     });
     if with_connections {
         object["connections"] = serde_json::to_value(predictions().to_json(&answer.predictions()))?;
     }
     Ok(object)
+}
+
+/// The levers that cannot matter, with the reason.
+fn without_effect(answer: &Answer) -> Vec<Value> {
+    let by_need = answer.without_effect.iter();
+    let all =
+        by_need.flat_map(|(need, names)| names.iter().map(|name| json!({ "lever": name, "reason": need.why_not() })));
+    all.collect()
+}
+
+fn sender(fact: &SenderFact) -> Value {
+    let profiles = fact.profiles.iter().map(|(profile, votes)| json!({ "profile": profile, "votes": votes }));
+    json!({
+        "address": fact.address.to_string(),
+        "port": fact.port,
+        "profiles": profiles.collect::<Vec<_>>(),
+        "voters": fact.voters,
+    })
 }
 
 fn reasons(reasons: &Reasons) -> Vec<Value> {

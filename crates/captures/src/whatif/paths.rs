@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 
 /// Adds to each connection what the connections to the same peer show.
-pub(super) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
+pub(crate) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
     let mut paths: BTreeMap<IpAddr, Vec<usize>> = BTreeMap::new();
     for (number, (peer, _)) in connections.iter().enumerate() {
         paths.entry(*peer).or_default().push(number);
@@ -21,8 +21,9 @@ pub(super) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
     let infer = |(): &mut (), path: usize| {
         let of_path = || paths[path].iter().map(|i| &connections[*i].1);
         let transmissions: Vec<_> = of_path().map(Recorded::transmissions).collect();
-        let facts = PathFacts { bottleneck: Bottleneck::infer(&transmissions), ack_delays: ack_delays(of_path()) };
-        Ok::<_, Infallible>(facts)
+        let bottleneck = Bottleneck::infer(&transmissions);
+        let slowest = if bottleneck.is_none() { Bottleneck::slowest(&transmissions) } else { None };
+        Ok::<_, Infallible>(PathFacts { bottleneck, slowest, ack_delays: ack_delays(of_path()) })
     };
     let Ok(found) = in_parallel_with(paths.len(), threads, || (), infer);
     let of_capture = ack_delays(connections.iter().map(|(_, recorded)| recorded));
@@ -34,6 +35,9 @@ pub(super) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
             if let Some(bottleneck) = &facts.bottleneck {
                 recorded.set_bottleneck(bottleneck);
             }
+            if let Some(slowest) = facts.slowest {
+                recorded.set_slowest(slowest);
+            }
         }
     }
 }
@@ -41,6 +45,8 @@ pub(super) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
 /// Facts about a path.
 struct PathFacts {
     bottleneck: Option<Bottleneck>,
+    /// Where none is known: as slow as the path can be.
+    slowest: Option<Bottleneck>,
     ack_delays: AckDelays,
 }
 

@@ -1,16 +1,18 @@
 //! Reads a capture twice: to find its connections, and to rerun them.
 
-use super::alternatives::Alternative;
+use super::alternatives::{Alternative, Defaults};
 use super::answer::Answer;
 use super::bases::Bases;
-use super::candidates::{Candidate, Candidates};
+use super::candidates::Candidates;
 use super::gather::{Gathering, TOO_LARGE, Task, sought};
 use super::reruns::{Done, Plan, Tried};
 use crate::analysis::{AnalysisError, Analyzed};
 use crate::capture::{Again, Capture, Progress};
 use crate::reread::{Also, read_connections};
+use recoup_recovery::Profile;
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::ReadError;
+use std::mem::take;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Arguments of the reruns.
@@ -19,7 +21,7 @@ pub struct Request {
     /// The mechanisms to try; if there are none, those that the senders lack.
     pub alternatives: Vec<Alternative>,
     /// Runs with drawn fates for each connection and mechanism, where the capture does not hold the fate
-    /// of every packet. With fewer than 2, no interval is known.
+    /// of every packet. With fewer than 2, no paired interval is known.
     pub draws: u32,
     /// The seed of the draws.
     pub seed: u64,
@@ -84,11 +86,12 @@ pub(crate) fn rerun_along<R, E>(
     read: impl FnOnce(Also<'_>) -> Result<R, E>,
 ) -> Result<(Answer, R), E> {
     let bases = Bases::new(&found.rows, settings.profile.as_ref());
+    let mut defaults = default_alternatives(found, &bases);
     let alternatives = match request.alternatives.is_empty() {
-        true => default_alternatives(&found.rows, &bases),
+        true => take(&mut defaults.alternatives),
         false => request.alternatives.clone(),
     };
-    let plan = Plan {
+    let mut plan = Plan {
         candidates: &found.rows,
         bases,
         alternatives: Tried(&alternatives),
@@ -104,7 +107,12 @@ pub(crate) fn rerun_along<R, E>(
     let result = read(Also { sought, takes: &mut gathering })?;
     let (given_up, unread) = gathering.finish();
     done.count_unread(given_up, unread, plan.candidates.len() as u64);
-    Ok((Answer::new(found, &plan, done), result))
+    let mut answer = Answer::new(found, &plan, done);
+    if request.alternatives.is_empty() {
+        answer.without_effect.extend(defaults.without_effect);
+        answer.leave_out_idle();
+    }
+    Ok((answer, result))
 }
 
 impl Done {
@@ -119,14 +127,14 @@ impl Done {
 }
 
 /// The default alternatives to the most likely bases of these connections.
-fn default_alternatives(candidates: &[Candidate], bases: &Bases) -> Vec<Alternative> {
+fn default_alternatives(found: &Candidates, bases: &Bases) -> Defaults {
     let mut likely = vec![false; bases.known().len()];
-    for candidate in candidates {
+    for candidate in &found.rows {
         if let Some(first) = bases.order(candidate).first() {
             likely[*first] = true;
         }
     }
     let likely = bases.known().iter().zip(likely).filter(|(_, is_likely)| *is_likely);
-    let mechanisms: Vec<_> = likely.map(|(profile, _)| *profile.mechanisms()).collect();
-    Alternative::defaults(mechanisms.iter())
+    let likely: Vec<&Profile> = likely.map(|(profile, _)| profile).collect();
+    Defaults::of(&likely, |need| found.shown.has(need))
 }

@@ -10,15 +10,22 @@ use super::candidates::{Candidate, mixed};
 use super::gather::Task;
 use super::paths;
 use super::pools::Pools;
+use super::prediction::{Anew, Prediction, Spread};
 use super::reasons::Reasons;
+use super::votes::{Eligible, Voter, take_votes, voters};
 use crate::wording::in_ms;
-use recoup_recovery::{Mechanisms, Profile};
+use recoup_recovery::Mechanisms;
 use recoup_support::threads::in_parallel_with;
 use recoup_whatif::loss::LossProcess;
-use recoup_whatif::{Mismatch, Outcome, Pacing, Recorded, Reproduced, Rerunner, record};
+use recoup_whatif::{Fates, Mismatch, Outcome, Pacing, Recorded, Reproduced, Rerunner, Trial, record};
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// So many connections run once more with all fates drawn, and so often, to find out how much chance changes.
+const MOST_ANEW: usize = 512;
+const DRAWS_ANEW: u32 = 4;
 
 /// How connections are rerun.
 pub(super) struct Plan<'a> {
@@ -61,34 +68,21 @@ pub(super) struct Rerun {
     pub bytes: u64,
     pub retransmissions: u64,
     pub spurious: u64,
+    /// Runs with all fates drawn; of a sample of the connections.
+    pub anew: Option<Anew>,
     /// For each mechanism; `None`: the connection did not complete under it.
     pub predictions: Vec<Option<Prediction>>,
-}
-
-/// Predicted changes by a mechanism in one connection. Values of several draws are means.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Prediction {
-    /// The change of the flow completion time; negative: faster.
-    pub change_ms: f64,
-    /// The variance of the draws, in ms².
-    pub variance: f64,
-    /// How many draws; 0 if nothing was drawn.
-    pub draws: u32,
-    /// Whether it runs in another way than before.
-    pub is_changed: bool,
-    /// Packets whose fate was drawn.
-    pub packets_drawn: f64,
-    pub extra_bytes: f64,
-    pub extra_retransmissions: f64,
-    pub extra_spurious: f64,
 }
 
 /// Results of a batch, and of all before it.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub reruns: Vec<Rerun>,
-    /// Connections that their base does not reproduce.
+    /// Connections that their base does not reproduce, and their time in the capture.
     pub apart: Reasons,
+    pub apart_ms: f64,
+    /// How many connections ran once more with all fates drawn.
+    pub anew: usize,
     /// Connections whose packets do not suit.
     pub refused: Reasons,
     /// Connections that were not reached before an interrupt.
@@ -99,8 +93,16 @@ pub(super) struct Done {
 /// A connection that was run once under every mechanism.
 struct Begun {
     rerun: Rerun,
-    /// Input of its draws; `None` if nothing was drawn.
-    undecided: Option<(Arc<Recorded>, Reproduced)>,
+    /// Input of its draws; `None` if nothing is drawn.
+    undecided: Option<Undecided>,
+}
+
+/// A connection whose answer needs draws.
+struct Undecided {
+    recorded: Arc<Recorded>,
+    reproduced: Reproduced,
+    /// Whether it also runs with all fates drawn.
+    runs_anew: bool,
 }
 
 /// Why a connection has no answer.
@@ -111,12 +113,14 @@ enum Without {
 
 impl Plan<'_> {
     /// Reruns these connections. `count` counts those done.
-    pub fn batch(&self, tasks: Vec<Task>, count: &AtomicU64, done: &mut Done) {
+    pub fn batch(&mut self, tasks: Vec<Task>, count: &AtomicU64, done: &mut Done) {
         let recorded = self.record(tasks, count, done);
+        self.take_votes(&recorded, count);
+        let run_anew = self.to_run_anew(&recorded, done);
         let first = |rerunner: &mut Rerunner, i: usize| {
             let (candidate, recorded) = &recorded[i];
             let begun = match (self.go_on)(count.load(Ordering::Relaxed)) {
-                true => self.begin(rerunner, *candidate, recorded),
+                true => self.begin(rerunner, *candidate, recorded, run_anew.contains(candidate)),
                 false => Err(Without::Interrupted),
             };
             let is_over = begun.as_ref().map_or(true, |begun| begun.undecided.is_none());
@@ -134,7 +138,10 @@ impl Plan<'_> {
                     Some(need) => undecided.push((begun.rerun, need)),
                     None => done.reruns.push(begun.rerun),
                 },
-                Err(Without::Apart(why)) => done.apart.add(why.name(), apart_about(why)),
+                Err(Without::Apart(why)) => {
+                    done.apart.add(why.name(), apart_about(why));
+                    done.apart_ms += in_ms(recorded.duration());
+                }
                 Err(Without::Interrupted) => done.interrupted += 1,
             }
         }
@@ -172,17 +179,39 @@ impl Plan<'_> {
         candidates.into_iter().zip(recorded).collect()
     }
 
+    /// Has connections of listeners that did not vote before say which profiles reproduce them.
+    fn take_votes(&mut self, recorded: &[(usize, Arc<Recorded>)], count: &AtomicU64) {
+        let with_retransmissions = recorded.iter().enumerate().filter(|(_, (_, one))| one.has_retransmissions());
+        let eligible = with_retransmissions.map(|(place, (candidate, _))| {
+            let candidate = &self.candidates[*candidate];
+            Eligible { place, listener: candidate.listener(), connection: candidate.sought.id }
+        });
+        let voters = voters(&self.bases, eligible);
+        let voters: Vec<Voter<'_>> = voters.iter().map(|one| (one.listener, &recorded[one.place].1)).collect();
+        let goes_on = || (self.go_on)(count.load(Ordering::Relaxed));
+        take_votes(&mut self.bases, &voters, self.threads, &goes_on);
+    }
+
+    /// The connections that run with all fates drawn.
+    fn to_run_anew(&self, recorded: &[(usize, Arc<Recorded>)], done: &mut Done) -> HashSet<usize> {
+        let mut chosen: Vec<usize> = recorded.iter().map(|(candidate, _)| *candidate).collect();
+        chosen.sort_unstable_by_key(|candidate| mixed(self.candidates[*candidate].sought.id));
+        chosen.truncate(MOST_ANEW - done.anew);
+        done.anew += chosen.len();
+        chosen.into_iter().collect()
+    }
+
     /// Runs the connections whose answer rests on draws.
-    fn draw_all(&self, undecided: Vec<(Rerun, (Arc<Recorded>, Reproduced))>, count: &AtomicU64, done: &mut Done) {
+    fn draw_all(&self, undecided: Vec<(Rerun, Undecided)>, count: &AtomicU64, done: &mut Done) {
         let pools = &done.pools;
         let capture = pools.of_capture();
         let draw = |rerunner: &mut Rerunner, i: usize| {
-            let (rerun, (recorded, reproduced)) = &undecided[i];
+            let (rerun, undecided) = &undecided[i];
             let goes_on = (self.go_on)(count.fetch_add(1, Ordering::Relaxed));
             let draw = || {
                 let peer = self.candidates[rerun.candidate].peer_address();
-                let losses = pools.process(&capture, peer, recorded.losses());
-                self.draw(rerunner, rerun, recorded, reproduced, &losses)
+                let losses = pools.process(&capture, peer, undecided.recorded.losses());
+                self.draw(rerunner, rerun, undecided, &losses)
             };
             Ok::<_, Infallible>(goes_on.then(draw))
         };
@@ -196,11 +225,28 @@ impl Plan<'_> {
     }
 
     /// Runs a connection once under every mechanism.
-    fn begin(&self, rerunner: &mut Rerunner, number: usize, recorded: &Arc<Recorded>) -> Result<Begun, Without> {
+    fn begin(
+        &self,
+        rerunner: &mut Rerunner,
+        number: usize,
+        recorded: &Arc<Recorded>,
+        runs_anew: bool,
+    ) -> Result<Begun, Without> {
         let candidate = &self.candidates[number];
-        let order = self.bases.order(candidate);
-        let profiles: Vec<Profile> = order.iter().map(|i| self.bases.known()[*i].clone()).collect();
-        let reproduced = rerunner.reproduce(recorded, &profiles).map_err(Without::Apart)?;
+        let mechanisms = |order: &[usize]| {
+            order.iter().map(|i| self.bases.mechanisms(*i, candidate.sender_address())).collect::<Vec<Mechanisms>>()
+        };
+        // What its listener's connections show counts more than what this one would fit as well.
+        let mut order = self.bases.voted(&candidate.listener());
+        if order.is_empty() {
+            order = self.bases.order(candidate);
+        } else if order.len() > 1 {
+            let own = mechanisms(&order);
+            if let Some(place) = own.iter().position(|one| rerunner.is_by_own_window(recorded, one)) {
+                order = vec![order[place]];
+            }
+        }
+        let reproduced = rerunner.reproduce(recorded, &mechanisms(&order)).map_err(Without::Apart)?;
         let base_fct = reproduced.base.fct.zip(reproduced.base.fct_established);
         let (base_fct, established) = base_fct.ok_or(Without::Apart(Mismatch::Incomplete))?;
         let mut rerun = Rerun {
@@ -215,95 +261,76 @@ impl Plan<'_> {
             bytes: reproduced.base.bytes_sent,
             retransmissions: reproduced.base.retransmissions,
             spurious: reproduced.base.spurious,
-            predictions: Vec::with_capacity(self.alternatives.0.len()),
+            anew: None,
+            predictions: Vec::new(),
         };
-        let mut is_drawn = false;
+        rerun.predictions = self.predict(rerunner, recorded, &reproduced);
+        let is_drawn = rerun.predictions.iter().any(|one| one.is_none_or(|one| one.packets_drawn > 0.0));
+        let needs_draws = self.draws > 0 && (is_drawn || runs_anew);
+        let recorded = Arc::clone(recorded);
+        Ok(Begun { rerun, undecided: needs_draws.then_some(Undecided { recorded, reproduced, runs_anew }) })
+    }
+
+    /// Runs a connection once under every mechanism. The draws come later, from the pooled losses.
+    fn predict(&self, rerunner: &mut Rerunner, recorded: &Arc<Recorded>, of: &Reproduced) -> Vec<Option<Prediction>> {
         let losses = LossProcess::of(recorded.losses());
-        for mechanisms in self.alternatives.on(&reproduced.mechanisms) {
-            let Some(mechanisms) = mechanisms else {
-                rerun.predictions.push(Some(Prediction::default()));
-                continue;
-            };
-            let run = rerunner.run(recorded, &reproduced, &mechanisms, &losses, self.seed);
-            let prediction = Prediction::of(&reproduced.base, &[run]);
-            // The draws come later, from the pooled losses.
-            is_drawn |= prediction.is_none_or(|one| one.packets_drawn > 0.0);
-            rerun.predictions.push(prediction);
-        }
-        Ok(Begun { rerun, undecided: (is_drawn && self.draws > 0).then(|| (Arc::clone(recorded), reproduced)) })
+        let fates = Fates::captured(&losses, self.seed);
+        // The same over a path that is as slow as it can be, where its rate is unknown.
+        let mut slow: Option<Option<(Arc<Recorded>, Outcome)>> = None;
+        let mut predict = |trial: Trial| {
+            let mut prediction = Prediction::of(&of.base, &[rerunner.run(recorded, of, &trial, fates)]);
+            if !trial.changes_pace(&of.mechanisms) {
+                return prediction;
+            }
+            let slow = slow.get_or_insert_with(|| {
+                let slow = Arc::new(recorded.over_slowest_path()?);
+                let base = rerunner.run(&slow, of, &Trial::of(of.mechanisms), fates);
+                Some((slow, base))
+            });
+            if let (Some(prediction), Some((slow, base))) = (&mut prediction, slow) {
+                prediction.meet(Prediction::of(base, &[rerunner.run(slow, of, &trial, fates)]));
+            }
+            prediction
+        };
+        let all = self.alternatives.on(&of.mechanisms);
+        all.map(|trial| trial.map_or_else(|| Some(Prediction::default()), &mut predict)).collect()
     }
 
     /// Replaces the predictions that rest on draws.
-    fn draw(
-        &self,
-        rerunner: &mut Rerunner,
-        rerun: &Rerun,
-        recorded: &Arc<Recorded>,
-        reproduced: &Reproduced,
-        losses: &LossProcess,
-    ) -> Rerun {
+    fn draw(&self, rerunner: &mut Rerunner, rerun: &Rerun, of: &Undecided, losses: &LossProcess) -> Rerun {
         let mut rerun = rerun.clone();
-        let candidate = &self.candidates[rerun.candidate];
-        let all = self.alternatives.on(&reproduced.mechanisms);
-        for (prediction, mechanisms) in rerun.predictions.iter_mut().zip(all) {
+        let Undecided { recorded, reproduced, runs_anew } = of;
+        let connection = self.candidates[rerun.candidate].sought.id;
+        let seeds = |draws: u32| (0..draws).map(move |draw| seed(self.seed, connection, draw));
+        for (prediction, trial) in rerun.predictions.iter_mut().zip(self.alternatives.on(&reproduced.mechanisms)) {
             let is_drawn = prediction.is_none_or(|one| one.packets_drawn > 0.0);
-            let Some(mechanisms) = mechanisms.filter(|_| is_drawn) else {
-                continue;
-            };
-            let runs: Vec<Outcome> = (0..self.draws)
-                .map(|draw| {
-                    let seed = seed(self.seed, candidate.sought.id, draw);
-                    rerunner.run(recorded, reproduced, &mechanisms, losses, seed)
-                })
-                .collect();
-            *prediction = Prediction::of(&reproduced.base, &runs);
+            if let Some(trial) = trial.filter(|_| is_drawn) {
+                let run = |seed| rerunner.run(recorded, reproduced, &trial, Fates::captured(losses, seed));
+                let runs: Vec<Outcome> = seeds(self.draws).map(run).collect();
+                let drawn = Prediction::of(&reproduced.base, &runs);
+                *prediction = drawn.map(|drawn| drawn.with_pace_of(prediction.as_ref()));
+            }
         }
+        rerun.anew = runs_anew.then(|| {
+            let mut spread = |trial: &Trial| {
+                Spread::of(
+                    seeds(DRAWS_ANEW).map(|seed| rerunner.run(recorded, reproduced, trial, Fates::anew(losses, seed))),
+                )
+            };
+            let base = spread(&Trial::of(reproduced.mechanisms));
+            let with = self.alternatives.on(&reproduced.mechanisms);
+            Anew { base, with: with.map(|trial| trial.map_or(base, |trial| spread(&trial))).collect() }
+        });
         rerun
     }
 }
 
 impl Tried<'_> {
-    /// The mechanisms of each alternative on this base; `None` where they are those of the base.
-    fn on(self, base: &Mechanisms) -> impl Iterator<Item = Option<Mechanisms>> {
+    /// What each alternative is on this base; `None` where it is the base itself.
+    fn on(self, base: &Mechanisms) -> impl Iterator<Item = Option<Trial>> {
         let base = *base;
         let all = self.0.iter().map(move |one| one.on(&base));
-        all.map(move |mechanisms| (mechanisms != base).then_some(mechanisms))
-    }
-}
-
-impl Prediction {
-    /// From the runs under a mechanism. `None` if half of them or more did not complete.
-    fn of(base: &Outcome, runs: &[Outcome]) -> Option<Self> {
-        let base_fct = in_ms(base.fct?);
-        let complete: Vec<(&Outcome, f64)> =
-            runs.iter().filter_map(|run| Some((run, in_ms(run.fct?) - base_fct))).collect();
-        if 2 * complete.len() <= runs.len() {
-            return None;
-        }
-        let n = complete.len() as f64;
-        let mean = |of: &dyn Fn(&Outcome) -> f64| {
-            let values = complete.iter().map(|(run, _)| of(run));
-            values.sum::<f64>() / n
-        };
-        let extra = |of: fn(&Outcome) -> u64| {
-            let before = of(base) as f64;
-            mean(&|run| of(run) as f64 - before)
-        };
-        let change_ms = complete.iter().map(|(_, change)| change).sum::<f64>() / n;
-        let squares = complete.iter().map(|(_, c)| (c - change_ms).powi(2));
-        let is_drawn = complete.iter().any(|(run, _)| run.packets_drawn > 0);
-        Some(Self {
-            change_ms,
-            variance: squares.sum::<f64>() / (n - 1.0).max(1.0),
-            draws: if is_drawn { complete.len() as u32 } else { 0 },
-            is_changed: complete.iter().any(|(run, change)| {
-                *change != 0.0 || (run.segments_sent, run.retransmissions) != (base.segments_sent, base.retransmissions)
-            }),
-            packets_drawn: mean(&|run| run.packets_drawn as f64),
-            extra_bytes: extra(|run| run.bytes_sent),
-            extra_retransmissions: extra(|run| run.retransmissions),
-            extra_spurious: extra(|run| run.spurious),
-        })
+        all.map(move |trial| (trial != Trial::of(base)).then_some(trial))
     }
 }
 
@@ -340,6 +367,7 @@ pub(super) mod tests {
             bytes: 10_000,
             retransmissions: 1,
             spurious: 0,
+            anew: None,
             predictions: Vec::new(),
         }
     }

@@ -1,26 +1,35 @@
 //! An answer as text for a terminal.
 
 use super::answer::{Answer, MechanismResult};
+use super::bases::SenderFact;
 use super::changes::Changes;
 use crate::analysis::Analyzed;
 use crate::explain::cause_title;
-use crate::wording::{capture_name, count, grouped, list, millis, percent, unreached};
+use crate::wording::{capture_name, count, grouped, list, millis, percent, percent_of, unreached};
 use recoup_table::table_of_texts;
-use recoup_trace::finding::Cause;
+use recoup_trace::finding::{Cause, SenderState};
+use std::net::SocketAddr;
 
-/// Mechanisms whose changes a sentence names beside the best one.
+/// If more of the time is that of connections reported apart, the first paragraph says so.
+const MOST_APART: f64 = 0.2;
+
+/// Levers, and mechanisms of other stacks, whose changes a sentence names beside the best one.
 const MOST_OTHERS: usize = 3;
 
-/// An answer: the finding in a sentence, a table of mechanisms, and what the answer rests on.
+/// An answer: the finding in a sentence, a table of what was tried, and what the answer rests on.
 pub fn answer_text(analyzed: &Analyzed<Answer>) -> String {
     let answer = &analyzed.findings;
     let capture = capture_name(&analyzed.capture);
     let mut parts = vec![format!("{capture}: {}", scope(answer)), finding(answer)];
-    if answer.rerun > 0 && !answer.results.is_empty() {
-        parts.push(change_table(answer));
-        parts.push(cost_table(answer));
-        parts.extend(cause_table(answer));
+    let changing: Vec<&MechanismResult> = answer.results.iter().filter(|result| !result.is_without_effect).collect();
+    if answer.rerun > 0 && !changing.is_empty() {
+        parts.push(change_table(&changing));
+        parts.push(cost_table(&changing));
+        parts.extend(cause_table(&changing));
         parts.extend(most_changed(answer));
+    }
+    parts.extend(without_effect(answer));
+    if answer.rerun > 0 {
         parts.push(rests_on(answer));
     }
     parts.extend(not_rerun(answer));
@@ -42,49 +51,124 @@ fn scope(answer: &Answer) -> String {
         })
         .collect();
     if !bases.is_empty() {
-        text += &format!("; their senders run {}", list(&bases));
+        text += &format!("; reproduced as {}", list(&bases));
     }
-    text
+    let voted: Vec<String> = answer.senders.iter().take(MOST_SENDERS).map(sender).collect();
+    if !voted.is_empty() {
+        text += &format!(". Their connections vote: {}", list(&voted));
+        if answer.senders.len() > MOST_SENDERS {
+            text += &format!(" and {} more", count((answer.senders.len() - MOST_SENDERS) as u64, "sender"));
+        }
+    }
+    text + "."
 }
 
-/// The finding in one sentence or two.
+/// Senders that the text names.
+const MOST_SENDERS: usize = 3;
+
+/// A listener's profiles with their votes: `192.0.2.1:80 for linux-6 (12 of 12)`.
+fn sender(fact: &SenderFact) -> String {
+    let name = match fact.port {
+        Some(port) => SocketAddr::new(fact.address, port).to_string(),
+        None => fact.address.to_string(),
+    };
+    let profiles = fact.profiles.iter().map(|(profile, votes)| format!("{profile} ({votes} of {})", fact.voters));
+    format!("those of {name} for {}", list(&profiles.collect::<Vec<_>>()))
+}
+
+/// The finding in a sentence or a few.
 pub(crate) fn finding(answer: &Answer) -> String {
     if answer.rerun == 0 {
         return "No connection could be run again.".into();
     }
-    let others = |best: &str| {
-        let others = answer.results.iter().filter(|r| r.mechanism != best).filter(|result| result.all.helps());
-        let mut others: Vec<_> = others.collect();
-        others.sort_by(|a, b| a.all.sum_change_ms.total_cmp(&b.all.sum_change_ms));
-        let others = others.into_iter().take(MOST_OTHERS);
-        let named = others.map(|r| format!("{} {}", r.mechanism, sooner(&r.all)));
-        named.collect::<Vec<_>>()
-    };
-    match answer.best() {
-        Some(best) => {
-            let mut text = format!("{} helps most: {}.", best.mechanism, benefit(&best.all));
-            let others = others(&best.mechanism);
-            if !others.is_empty() {
-                text += &format!(" Also faster: {}.", list(&others));
+    if answer.results.iter().all(|result| result.is_without_effect) {
+        return match answer.shows_losses {
+            true => "Nothing that was tried changes a connection.".into(),
+            false => {
+                "No connection retransmitted or lost time, and nothing that was tried changes a completion time.".into()
             }
-            text
+        };
+    }
+    let helping = answer.helping();
+    let (levers, stacks): (Vec<&MechanismResult>, Vec<&MechanismResult>) =
+        helping.into_iter().partition(|result| result.lever.is_some());
+    let tried_levers = answer.results.iter().any(|result| result.lever.is_some());
+    let mut sentences = Vec::new();
+    let first = if levers.is_empty() { &stacks } else { &levers };
+    if levers.is_empty() && tried_levers && !stacks.is_empty() {
+        sentences.push("No setting that was tried makes connections end sooner on average, beyond chance.".into());
+    }
+    match first.split_first() {
+        Some((best, others)) => {
+            let command = best.lever.as_ref().map(|lever| format!(". {}: {}", lever.place(), lever.command()));
+            let (benefit, losers) = (benefit(&best.all), losers(&best.all));
+            let of = if best.lever.is_some() && !stacks.is_empty() { "Of the settings, " } else { "" };
+            sentences.push(format!(
+                "{of}{} helps most: {benefit}{losers}{}.",
+                best.mechanism,
+                command.unwrap_or_default()
+            ));
+            if !others.is_empty() {
+                sentences.push(format!("Also sooner: {}.", gains(others)));
+            }
         }
-        None if answer.results.is_empty() => "No mechanism was tried.".into(),
         None => {
-            let named: Vec<String> = answer
-                .results
-                .iter()
-                .filter_map(|result| {
-                    let mean = signed(result.all.mean_change_ms?);
-                    let interval = result.all.interval_ms.map_or(String::new(), |(low, high)| {
-                        format!(" (95 % interval: {} to {})", signed(low), signed(high))
-                    });
-                    Some(format!("{} {mean}{interval}", result.mechanism))
-                })
-                .collect();
-            format!("No mechanism tried certainly makes connections end sooner on average: {}.", list(&named))
+            sentences.push("Nothing that was tried makes connections end sooner on average, beyond chance.".into());
         }
     }
+    if !levers.is_empty() && !stacks.is_empty() {
+        sentences.push(format!("What only another TCP has: {}.", gains(&stacks)));
+    }
+    sentences.extend(later(answer));
+    if answer.apart_share_of_time > MOST_APART {
+        let share = percent(answer.apart_share_of_time, 1.0);
+        sentences.push(format!("This leaves out the connections reported apart, which took {share} of the time."));
+    }
+    sentences.join(" ")
+}
+
+/// What would have made connections end later, beyond chance.
+fn later(answer: &Answer) -> Option<String> {
+    let harming = answer.results.iter().filter(|result| result.all.harms());
+    let named: Vec<String> = harming
+        .map(|result| {
+            let later = millis(result.all.mean_change_ms.unwrap_or_default());
+            format!("{} by {later}{}", result.mechanism, losers(&result.all))
+        })
+        .collect();
+    (!named.is_empty()).then(|| format!("Later on average: {}.", list(&named)))
+}
+
+/// The gains of some results, and who loses.
+fn gains(results: &[&MechanismResult]) -> String {
+    let named =
+        results.iter().take(MOST_OTHERS).map(|r| format!("{} {}{}", r.mechanism, sooner(&r.all), losers(&r.all)));
+    list(&named.collect::<Vec<_>>())
+}
+
+/// Who ends later, if some do.
+fn losers(changes: &Changes) -> String {
+    match changes.worse {
+        0 => String::new(),
+        worse => format!(", while {} end later", percent(worse as f64, changes.connections as f64)),
+    }
+}
+
+/// Levers that change nothing here, with the reason.
+fn without_effect(answer: &Answer) -> Option<String> {
+    if answer.rerun == 0 {
+        return None;
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for (need, names) in &answer.without_effect {
+        parts.push(format!("{} ({})", names.join(", "), need.why_not()));
+    }
+    let tried = answer.results.iter().filter(|result| result.is_without_effect);
+    let tried: Vec<&str> = tried.map(|result| &*result.mechanism).collect();
+    if !tried.is_empty() {
+        parts.push(format!("{} (their reruns are the same)", tried.join(", ")));
+    }
+    (!parts.is_empty()).then(|| format!("No effect on what this capture shows: {}.", parts.join("; ")))
 }
 
 /// How much sooner connections would have ended, with the interval and the share.
@@ -92,9 +176,14 @@ pub(crate) fn benefit(changes: &Changes) -> String {
     let (Some(mean), Some(fct)) = (changes.mean_change_ms, changes.mean_fct_ms) else {
         return "no connection completes under it".into();
     };
-    let interval = changes
-        .interval_ms
-        .map_or(String::new(), |(low, high)| format!(" (95 % interval: {} to {})", gain(high), gain(low)));
+    let range = |(low, high): (f64, f64)| format!("{} to {}", gain(high), gain(low));
+    let interval = match (changes.paired_interval_ms, changes.interval_ms.filter(|_| !changes.are_chosen)) {
+        (Some(paired), Some(another)) => {
+            format!(" (95 % interval: {}; another run may show {})", range(paired), range(another))
+        }
+        (Some(paired), None) => format!(" (95 % interval: {})", range(paired)),
+        (None, _) => String::new(),
+    };
     format!(
         "connections would have ended {} sooner on average{interval}, which is {} of {}",
         millis(-mean),
@@ -128,15 +217,16 @@ fn ms(value: Option<f64>) -> String {
     value.map_or("-".into(), |value| format!("{value:.1}"))
 }
 
-fn interval(changes: &Changes) -> String {
-    changes.interval_ms.map_or("-".into(), |(low, high)| format!("{low:.1} to {high:.1}"))
+fn interval(interval_ms: Option<(f64, f64)>) -> String {
+    interval_ms.map_or("-".into(), |(low, high)| format!("{low:.1} to {high:.1}"))
 }
 
-fn change_table(answer: &Answer) -> String {
+fn change_table(results: &[&MechanismResult]) -> String {
     let header = [
         "change of the completion time",
         "mean (ms)",
         "95 % interval (ms)",
+        "another run (ms)",
         "with a loss: mean (ms)",
         "95 % interval (ms)",
         "sum (s)",
@@ -148,15 +238,16 @@ fn change_table(answer: &Answer) -> String {
         let percent = changes.percent(count);
         percent.map_or("-".into(), |percent| format!("{percent:.0}"))
     };
-    let rows = answer.results.iter().map(|result| {
+    let rows = results.iter().map(|result| {
         let all = &result.all;
         let quantiles = all.quantiles_ms;
         vec![
             result.mechanism.clone(),
             ms(all.mean_change_ms),
-            interval(all),
+            interval(all.paired_interval_ms),
+            interval(all.interval_ms),
             ms(result.lossy.mean_change_ms),
-            interval(&result.lossy),
+            interval(result.lossy.paired_interval_ms),
             format!("{:.1}", all.sum_change_ms / 1e3),
             quantiles.map_or("-".into(), |q| format!("{:.0} to {:.0}", q[0], q[4])),
             share(all, all.better),
@@ -166,10 +257,10 @@ fn change_table(answer: &Answer) -> String {
     table_of_texts(&header, 1, rows)
 }
 
-fn cost_table(answer: &Answer) -> String {
+fn cost_table(results: &[&MechanismResult]) -> String {
     let header =
         ["cost", "extra bytes (%)", "retransmissions", "spurious retransmissions", "change that rests on draws (%)"];
-    let rows = answer.results.iter().map(|result| {
+    let rows = results.iter().map(|result| {
         let all = &result.all;
         let percent = all.extra_bytes_percent();
         vec![
@@ -184,28 +275,28 @@ fn cost_table(answer: &Answer) -> String {
 }
 
 /// The mean change by cause: a line for each cause, a column for each mechanism.
-fn cause_table(answer: &Answer) -> Option<String> {
+fn cause_table(results: &[&MechanismResult]) -> Option<String> {
     let of = |result: &MechanismResult, cause: Cause| result.causes.iter().find(|c| c.cause == cause).copied();
     let causes = Cause::ALL.into_iter().filter_map(|cause| {
-        let found = answer.results.iter().filter_map(|r| of(r, cause));
+        let found = results.iter().filter_map(|r| of(r, cause));
         let most = found.map(|c| c.connections).max()?;
         Some((cause, most))
     });
     let rows: Vec<Vec<String>> = causes
         .map(|(cause, connections)| {
             let name = format!("{} ({connections})", cause_title(cause));
-            let changes = answer.results.iter().map(|r| ms(of(r, cause).map(|c| c.mean_change_ms)));
+            let changes = results.iter().map(|r| ms(of(r, cause).map(|c| c.mean_change_ms)));
             std::iter::once(name).chain(changes).collect()
         })
         .collect();
-    let names = answer.results.iter().map(|r| &*r.mechanism);
+    let names = results.iter().map(|r| &*r.mechanism);
     let header: Vec<&str> = std::iter::once("mean change (ms) by cause (connections)").chain(names).collect();
     (!rows.is_empty()).then(|| table_of_texts(&header, 1, rows))
 }
 
 /// The connections that gain and lose most under the best mechanism, or else under the first.
 fn most_changed(answer: &Answer) -> Option<String> {
-    let result = answer.best().or(answer.results.first())?;
+    let result = answer.helping().first().copied().or(answer.results.first())?;
     let named = |connections: &[(u64, f64)]| {
         let named = connections.iter().map(|(number, change)| format!("connection {number} ({})", signed(*change)));
         list(&named.collect::<Vec<_>>())
@@ -224,6 +315,16 @@ fn most_changed(answer: &Answer) -> Option<String> {
 fn rests_on(answer: &Answer) -> String {
     let error = millis(answer.model_error_ms);
     let mut text = format!("The base runs end within {error} of the capture (root mean square).");
+    if answer.senders_accept {
+        text += " Completion times count from the first SYN that the capture holds: SYNs that were lost before the server are in no capture of it.";
+    }
+    let idle = answer.time.of(SenderState::Application);
+    if idle * 2 > answer.time.total() {
+        text += &format!(
+            " {} of the time, the applications had nothing to send: no setting of TCP changes that.",
+            percent_of(idle, answer.time.total())
+        );
+    }
     if answer.paced_as_captured > 0 {
         text += &format!(
             " New data of {} keeps the sender's own timing: its congestion control is not the profile's.",
@@ -261,7 +362,11 @@ fn not_rerun(answer: &Answer) -> Vec<String> {
     ] {
         if reasons.total() > 0 {
             let connections = count(reasons.total(), "connection");
-            parts.push(format!("{connections} {what}: {}.", reasons.in_words()));
+            let time = match std::ptr::eq(reasons, &answer.apart) {
+                true => format!(" ({} of the time)", percent(answer.apart_share_of_time, 1.0)),
+                false => String::new(),
+            };
+            parts.push(format!("{connections}{time} {what}: {}.", reasons.in_words()));
         }
     }
     parts.extend(unreached(answer.interrupted, answer.left_out, "connection"));

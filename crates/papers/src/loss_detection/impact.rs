@@ -223,7 +223,7 @@ fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied> {
     for (frame, packet) in (1..).zip(&mut packets) {
         packet.frame = frame;
     }
-    let request = Request { grid: grid(), model: Model::Forms, lists_events: false };
+    let request = Request { grid: grid(), model: Model::Forms, counts_undo: false, lists_events: false };
     let settings = Settings { profile: Some(profile), ..Settings::default() };
     let mut senders = vec![];
     let capture = Capture::packets(system.name, &packets);

@@ -3,7 +3,7 @@
 ======================  ==================================================================
 :func:`analyze`         every connection and retransmission of captures, as tables
 :func:`explain`         where the time went, in sentences and as a page
-:func:`whatif`          what other loss recovery would have changed
+:func:`whatif`          what other settings or loss recovery would have changed
 :func:`run`             a scenario in the simulator, once per profile
 :func:`paper`           figures and claims of four papers
 ``recoup.daft``         sets of captures and sweeps with Daft

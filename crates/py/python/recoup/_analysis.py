@@ -137,7 +137,7 @@ class Analysis:
         progress: bool | Report | None = None,
         **options: Any,
     ) -> WhatIf:
-        """What other loss recovery would have changed (:func:`whatif`)."""
+        """What other settings or loss recovery would have changed (:func:`whatif`)."""
         self._check_rereadable("whatif")
         return _whatif(self._paths, alternatives, self._join, self._options, progress, **options)
 
@@ -300,10 +300,10 @@ def whatif(
     progress: bool | Report | None = None,
     **options: Any,
 ) -> WhatIf:
-    """Runs every connection of captures again under other loss recovery, and says what would have changed.
+    """Runs every connection of captures again with other settings or loss recovery, and says what would have changed.
 
-    ``alternatives``: profiles such as ``"rfc6675"``, or mechanisms on top of what each sender has, such as ``"+tlpr"``; by
-    default those that the senders lack. ``draws``: runs of each connection and mechanism where the capture does not hold the
+    ``alternatives``: levers of an operator such as ``"congestion-control=bbr"``, profiles such as ``"rfc6675"``, or mechanisms
+    on top of what each sender has, such as ``"+tlpr"``; by default the levers that may matter, and what senders lack. ``draws``: runs of each connection and mechanism where the capture does not hold the
     fate of every packet. ``captures`` and ``options``: as for :func:`analyze`.
     """
     chosen = _options("whatif", options)
@@ -321,7 +321,7 @@ def _whatif(paths, alternatives, join, chosen, progress, *, draws=10, seed=1):
 
 
 class WhatIf:
-    """What other loss recovery would have changed. ``print`` shows it in sentences."""
+    """What other settings or loss recovery would have changed. ``print`` shows it in sentences."""
 
     def __init__(self, answers):
         self._answers = answers

@@ -19,6 +19,7 @@ mod study;
 const HELP: &str = "\
 Examples:
   recoup whatif server.pcap                               # what would have helped?
+  recoup whatif server.pcap --try congestion-control=bbr --try rto-min-sysctl=50000
   recoup whatif server.pcap --try linux-6+tlpr --try rfc6675
   recoup whatif server.pcap --try +slp --try +tlpr+rtor   # on top of what each sender has
   recoup whatif server.pcap --connections -o changes.csv  # a row for each connection
@@ -33,7 +34,7 @@ connections are reported apart. Fates of packets that the capture does not hold 
 times from the loss process of the connection and its path. docs/whatif.md says what is inferred and
 what is drawn.
 
-With --study, no connection is run again. Recoup follows each sender that lost data through its
+With --study, connections are not run again, but for a few that show whose senders they are. Recoup follows each sender that lost data through its
 packets, once with each set of parameters. It reports which losses the sender would have detected
 earlier or later, which spurious retransmissions it would have avoided or caused, and how much time
 this saves. It assumes RTTs, losses and windows as captured. RTO = max(minRTO, m·SRTT + k·RTTVAR).
@@ -51,9 +52,10 @@ pub(crate) struct Args {
     /// standard input
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
-    /// What to try: a profile, such as linux-6 or rfc6675, or +MECHANISM on top of what each sender has,
-    /// such as +tlpr; may be repeated [default: what today's senders have or could have]
-    #[arg(long = "try", value_name = "PROFILE|+MECHANISM", allow_hyphen_values = true)]
+    /// What to try: a lever that an operator has, such as congestion-control=bbr; a profile, such as
+    /// linux-6; or +MECHANISM on top of what each sender has, such as +tlpr. May be repeated [default: the
+    /// levers that may matter, and what only another TCP has]
+    #[arg(long = "try", value_name = "LEVER=VALUE|PROFILE|+MECHANISM", allow_hyphen_values = true)]
     alternatives: Vec<String>,
     /// Run all files as one capture, in the order of their times
     #[arg(long)]
@@ -89,8 +91,11 @@ impl Args {
     fn request(&self) -> Result<Request, Failure> {
         let alternatives = self.alternatives.iter().map(|text| {
             Alternative::parse(text).map_err(|e| {
-                let all = "`recoup profiles` lists what there is";
-                Failure::Wrong(format!("--try {text}: {e} ({all})"))
+                let hint = match e.contains('`') {
+                    true => "",
+                    false => " (`recoup profiles` and `recoup profiles --levers` list what there is)",
+                };
+                Failure::Wrong(format!("--try {text}: {e}{hint}"))
             })
         });
         Ok(Request { alternatives: alternatives.collect::<Result<_, _>>()?, draws: self.draws, seed: self.seed })

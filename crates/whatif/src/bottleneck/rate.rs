@@ -22,6 +22,9 @@ const FEWEST: usize = 8;
 /// The most packets that are looked at: evenly spaced connections of a path with more.
 const MOST: usize = 20_000;
 
+/// So many arrivals show the rate of a path.
+const IN_A_ROW: usize = 8;
+
 /// How many modes of the dispersion are candidates.
 const MODES: usize = 4;
 
@@ -80,6 +83,36 @@ pub(super) fn estimate(connections: &[&[Transmission]]) -> Option<RateEstimate> 
     // From bits per nanosecond.
     let rate = BitRate::from_bits_per_second((rate * 1e9).round() as u64)?;
     (explained >= EXPLAINED).then_some(RateEstimate { rate, explained })
+}
+
+/// The highest rate at which packets arrived, over [`IN_A_ROW`] of them. `None`: some arrived at one instant, or there were too
+/// few.
+pub(super) fn fastest_seen(connections: &[&[Transmission]]) -> Option<BitRate> {
+    let mut fastest = 0.0_f64;
+    for sent in connections {
+        let exact: Vec<(f64, f64)> = arrivals(sent);
+        for row in exact.windows(IN_A_ROW) {
+            let (first, last) = (row[0], row[IN_A_ROW - 1]);
+            let bits: f64 = row[1..].iter().map(|(_, bits)| bits).sum();
+            fastest = fastest.max(bits / (last.0 - first.0));
+        }
+    }
+    let is_known = fastest > 0.0 && fastest.is_finite();
+    is_known.then(|| BitRate::from_bits_per_second((fastest * 1e9).round() as u64))?
+}
+
+/// Times of the ACKs that came at once, ascending, each with the bits that arrived since the one before.
+fn arrivals(sent: &[Transmission]) -> Vec<(f64, f64)> {
+    let mut exact: Vec<(f64, f64)> = Vec::new();
+    let mut bits = 0.0;
+    for delivery in sent.iter().filter_map(Delivery::of) {
+        bits += delivery.bits;
+        if delivery.is_exact && exact.last().is_none_or(|(before, _)| *before <= delivery.echo) {
+            exact.push((delivery.echo, bits));
+            bits = 0.0;
+        }
+    }
+    exact
 }
 
 /// The rates, in bits per nanosecond, at which packets arrived that were sent closer together; ascending.

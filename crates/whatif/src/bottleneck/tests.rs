@@ -332,3 +332,18 @@ fn no_packets_have_no_bottleneck() {
     }
     assert_eq!(Bottleneck::infer(&[&flows[0]]), None);
 }
+
+#[test]
+fn a_path_is_as_fast_as_packets_arrived_at_least() {
+    // One flight, sent at once.
+    let case = Case { segments: 9, ..CASE };
+    let all = case.run();
+    let slices: Vec<&[Transmission]> = all.iter().map(Vec::as_slice).collect();
+    let slowest = Bottleneck::slowest(&slices).expect("a rate");
+    let ratio = slowest.rate.bits_per_second() as f64 / (case.rate * 1e6);
+    assert!((0.95..=1.05).contains(&ratio), "{ratio}");
+    assert_eq!(slowest.queue, Queue::Unlimited);
+    // Fewer show none.
+    let few = Case { segments: 5, ..CASE }.run();
+    assert_eq!(Bottleneck::slowest(&[&few[0]]), None);
+}

@@ -5,8 +5,8 @@
 //! [`AckHabit`](crate::receiver::AckHabit) says. Anything else is acknowledged at once (RFC 5681 §4.2), unless the
 //! capture shows that the ACK was lost.
 
-use super::Matched;
-use crate::{recorded::Recorded, transmission::Arrival};
+use super::{Matched, Peer};
+use crate::{recorded::Recorded, transmission::Arrival, trial::PeerAcks};
 use recoup_sim::Packet;
 use recoup_units::{Instant, Offset};
 use recoup_wire::{Flags, SeqNumber};
@@ -52,7 +52,8 @@ impl AckGate {
     }
 
     /// The receiver answers.
-    pub fn take(&mut self, now: Instant, packet: Packet, recorded: &Recorded, isn: Option<SeqNumber>) {
+    pub fn take(&mut self, now: Instant, packet: Packet, of: (&Recorded, Peer), isn: Option<SeqNumber>) {
+        let (recorded, peer) = of;
         let arrival = self.arrival.take();
         let segment = &packet.segment;
         let ack = isn.and_then(|isn| segment.ack.unwrap(isn, self.highest));
@@ -71,13 +72,17 @@ impl AckGate {
         if is_in_order {
             self.unacknowledged += (arrival.span.len() / full.max(1)) as u32;
         }
-        match self.passing(arrival.recorded, is_in_order, recorded) {
+        let most = match peer.acks {
+            PeerAcks::Within(most) => most,
+            PeerAcks::AsCaptured | PeerAcks::Quick => Duration::MAX,
+        };
+        match self.passing(arrival.recorded, is_in_order, recorded, peer.acks) {
             Passing::Now => self.pass_on(now, packet),
-            Passing::After(delay) => self.held = Some((packet, Some(now + delay))),
+            Passing::After(delay) => self.held = Some((packet, Some(now + delay.min(most)))),
             Passing::Held => {
                 // The timer runs since the first segment that it holds.
                 let due = self.held.and_then(|(_, due)| due);
-                let due = due.unwrap_or(now + recorded.habit.delay);
+                let due = due.unwrap_or(now + recorded.habit.delay.min(most));
                 self.held = Some((packet, Some(due)));
             }
             Passing::Lost => {
@@ -87,7 +92,10 @@ impl AckGate {
         }
     }
 
-    fn passing(&self, recorded: Option<Arrival>, in_order: bool, of: &Recorded) -> Passing {
+    fn passing(&self, recorded: Option<Arrival>, in_order: bool, of: &Recorded, acks: PeerAcks) -> Passing {
+        if acks == PeerAcks::Quick {
+            return if recorded.is_some_and(|arrival| arrival.ack_lost) { Passing::Lost } else { Passing::Now };
+        }
         let usual = || match of.habit.delays && self.unacknowledged < 2 {
             true => Passing::Held,
             false => Passing::Now,
@@ -119,14 +127,19 @@ impl AckGate {
     }
 
     /// The next packet that is due, with its time and the window that the capture shows.
-    pub fn release(&mut self, now: Instant, recorded: &Recorded, isn: Option<SeqNumber>) -> Option<(Instant, Packet)> {
+    pub fn release(
+        &mut self,
+        now: Instant,
+        of: (&Recorded, Peer),
+        isn: Option<SeqNumber>,
+    ) -> Option<(Instant, Packet)> {
         if let Some((packet, Some(due))) = self.held
             && due <= now
         {
             self.pass_on(due, packet);
         }
         if let Some((at, packet)) = self.ready.pop_front() {
-            return Some((at, self.announce(at, packet, recorded, isn)));
+            return Some((at, self.announce(at, packet, of, isn)));
         }
         while let Some((at, edge)) = self.updates.front().copied().filter(|(at, _)| *at <= now) {
             self.updates.pop_front();
@@ -134,7 +147,7 @@ impl AckGate {
                 && announced < edge
             {
                 packet.segment.options.sack.clear();
-                set_window(&mut packet, self.highest_sent(isn), edge, recorded);
+                set_window(&mut packet, self.highest_sent(isn), edge, of);
                 self.last = Some((packet, edge));
                 return Some((at, packet));
             }
@@ -148,7 +161,8 @@ impl AckGate {
     }
 
     /// Sets the window that the receiver of the capture announced with this ACK.
-    fn announce(&mut self, at: Instant, mut packet: Packet, recorded: &Recorded, isn: Option<SeqNumber>) -> Packet {
+    fn announce(&mut self, at: Instant, mut packet: Packet, of: (&Recorded, Peer), isn: Option<SeqNumber>) -> Packet {
+        let (recorded, peer) = of;
         let has_ack = packet.segment.flags.contains(Flags::ACK);
         let ack = isn.and_then(|isn| packet.segment.ack.unwrap(isn, self.highest));
         let Some(ack) = ack.filter(|_| has_ack) else {
@@ -157,8 +171,8 @@ impl AckGate {
         let before = self.last.map_or(Offset::SYN, |(_, edge)| edge);
         let is_first = self.last.is_none() || ack > self.highest_sent(isn);
         if let Some(edge) = recorded.windows.at(ack) {
-            let edge = edge.max(before);
-            set_window(&mut packet, ack, edge, recorded);
+            let edge = if peer.wide_window { ack + WIDE } else { edge.max(before) };
+            set_window(&mut packet, ack, edge, of);
             self.last = Some((packet, edge));
         }
         if is_first {
@@ -169,10 +183,13 @@ impl AckGate {
     }
 }
 
+/// A window that limits no sender, if both ends scale windows (RFC 7323 §2.2 permits 1 GiB).
+const WIDE: u64 = 1 << 30;
+
 /// Announces a window with its right edge at `edge`.
-fn set_window(packet: &mut Packet, ack: Offset, edge: Offset, recorded: &Recorded) {
-    let shift =
-        if packet.segment.flags.contains(Flags::SYN) { 0 } else { recorded.agreed.scales.map_or(0, |[_, peer]| peer) };
+fn set_window(packet: &mut Packet, ack: Offset, edge: Offset, (recorded, peer): (&Recorded, Peer)) {
+    let scale = recorded.agreed.peer_scale(peer.wide_window).unwrap_or(0);
+    let shift = if packet.segment.flags.contains(Flags::SYN) { 0 } else { scale };
     let window = edge.since(ack) >> shift.min(14);
     packet.segment.window = u16::try_from(window).unwrap_or(u16::MAX);
 }

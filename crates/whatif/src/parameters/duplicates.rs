@@ -53,6 +53,17 @@ impl Duplicates {
         reached.map(|(at, _)| *at)
     }
 
+    /// When the first of them arrived.
+    pub fn first(&self) -> Option<Instant> {
+        self.arrivals.first().map(|(at, _)| *at)
+    }
+
+    /// The most that was counted.
+    pub fn most(&self) -> u32 {
+        let most = self.arrivals.iter().map(|(_, count)| *count).max();
+        most.map_or(0, |most| u32::try_from(most).unwrap_or(u32::MAX))
+    }
+
     /// The sender received a packet, when `una` was its lowest unacknowledged offset.
     pub fn take(&mut self, packet: &Seen, una: Offset) {
         let acknowledged = packet.ack.filter(|ack| *ack > una);

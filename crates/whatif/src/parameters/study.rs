@@ -9,7 +9,7 @@ use super::{LeftOut, StudiedSender, Subject};
 use crate::detection_cost::Model;
 use crate::detections::{Detector, LossDetection, detections};
 use crate::record::{Record, Seen};
-use recoup_recovery::{State, Timer, Trigger};
+use recoup_recovery::{Mechanisms, State, Timer, Trigger, detect::LossRule};
 use recoup_trace::finding::{Retransmission, Verdict};
 use recoup_units::{Instant, Offset, Segments};
 use std::time::Duration;
@@ -26,12 +26,23 @@ pub(super) fn study_sender(
     record: &Record,
     instances: &Instances,
 ) -> Result<StudiedSender, LeftOut> {
+    let retransmissions: Vec<Retransmission> =
+        subject.retransmissions.iter().map(|one| without_probe(*one, subject.profile.mechanisms())).collect();
+    let subject = &Subject { retransmissions: &retransmissions, ..*subject };
     let mut study = Study::new(subject, record, instances);
     for (number, packet) in record.packets.iter().enumerate() {
         study.follower.write_ahead(packet.at);
         if packet.is_sent { study.on_sent(number, packet)? } else { study.on_heard(packet)? }
     }
     Ok(study.finish())
+}
+
+/// The analysis may have taken the sender for one that sends probes. Without probes, the retransmission timer expired.
+fn without_probe(mut one: Retransmission, mechanisms: &Mechanisms) -> Retransmission {
+    if mechanisms.probe.is_none() && one.triggers.first() == Some(Trigger::Tlp) {
+        one.triggers = Trigger::Rto.into();
+    }
+    one
 }
 
 struct Study<'a> {
@@ -44,6 +55,12 @@ struct Study<'a> {
     run: Option<Run>,
     duplicates: Duplicates,
     initial_dupthresh: Segments,
+    /// To how much reordering may raise D.
+    max_dupthresh: Segments,
+    /// D of each instance, as far as reordering raised it that its own D does not tolerate.
+    raised: Vec<Segments>,
+    undo: Undo,
+    is_rack: bool,
     /// Something at `snd_una` was retransmitted since it last advanced.
     is_detected: bool,
     ended: Instant,
@@ -88,6 +105,49 @@ struct Detected<'a> {
     costs: Costs,
 }
 
+/// What tells the sender that a retransmission was spurious, after which it restores its window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Undo {
+    /// It never restores it.
+    Never,
+    /// The echo of a timestamp, with the ACK of the original (RFC 3522).
+    ByTimestamp,
+    /// A DSACK, a round trip after the retransmission (RFC 3708).
+    ByDsack,
+}
+
+impl Undo {
+    fn new(mechanisms: &Mechanisms, record: &Record) -> Self {
+        let rules = mechanisms.undo;
+        if rules.timestamps && record.agreed.timestamps {
+            Self::ByTimestamp
+        } else if rules.dsack && mechanisms.sack {
+            Self::ByDsack
+        } else {
+            Self::Never
+        }
+    }
+
+    /// The cost, in RTTs, of a spurious timeout that costs `rtts` without an undo. The ACK that the sender waits for undoes
+    /// it, or the DSACK a round trip later.
+    fn timeout(self, rtts: f64) -> f64 {
+        match self {
+            Self::Never => rtts,
+            Self::ByTimestamp => 0.0,
+            Self::ByDsack => rtts.min(1.0),
+        }
+    }
+
+    /// The same for a spurious fast retransmit. Until the DSACK comes, the sender sends half as much. How long it takes to the
+    /// ACK of the original is [known later](Study::spurious_fast).
+    fn fast_retransmit(self, rtts: f64) -> f64 {
+        match self {
+            Self::Never | Self::ByTimestamp => rtts,
+            Self::ByDsack => rtts.min(0.5),
+        }
+    }
+}
+
 /// Costs of a detection at its flight size, in ns, by each model.
 #[derive(Clone, Copy, Default)]
 struct Costs {
@@ -110,6 +170,10 @@ impl<'a> Study<'a> {
             run: None,
             duplicates: Duplicates::new(&mechanisms, record),
             initial_dupthresh: mechanisms.detection.dupthresh,
+            max_dupthresh: mechanisms.detection.max_dupthresh,
+            raised: vec![Segments::ZERO; timers.len()],
+            undo: if subject.counts_undo { Undo::new(&mechanisms, record) } else { Undo::Never },
+            is_rack: matches!(mechanisms.detection.rule, LossRule::Rack(_)),
             is_detected: false,
             ended: record.packets.last().map_or(Instant::ZERO, |last| last.at),
             samples: (0, Duration::ZERO),
@@ -217,9 +281,12 @@ impl<'a> Study<'a> {
             let costs = self.costs(flight, rtt, packet.at);
             for instance in 0..self.timers.len() {
                 let other = self.dupthresh(instance);
-                if other < dupthresh && self.duplicates.reaches(other).is_some() {
-                    let cost = costs.fast;
+                if other < dupthresh
+                    && let Some(reached) = self.duplicates.reaches(other)
+                {
+                    let cost = self.spurious_fast(&costs, reached, packet.at);
                     self.add(instance, packet.frame, ChangeKind::SpuriousFastMade, negative(cost));
+                    self.raise(instance);
                 }
             }
         }
@@ -233,7 +300,15 @@ impl<'a> Study<'a> {
         match self.timers.dupthresh(instance) {
             None => own,
             Some(other) if own > self.initial_dupthresh => other.max(own),
-            Some(other) => other,
+            Some(other) => other.max(self.raised[instance]),
+        }
+    }
+
+    /// The segment for which duplicate ACKs came was only late. A sender that raises its D raises this one, too.
+    fn raise(&mut self, instance: usize) {
+        if self.max_dupthresh > self.initial_dupthresh {
+            let late_by = Segments(self.duplicates.most().saturating_add(1));
+            self.raised[instance] = self.raised[instance].max(late_by.min(self.max_dupthresh));
         }
     }
 
@@ -376,7 +451,11 @@ impl<'a> Study<'a> {
             let expires = self.timers.deadline(instance, &detected.run);
             let reached = match self.dupthresh(instance) {
                 same if same == own => Some(detected.at),
-                other => arrivals.reaches(other),
+                other => {
+                    let [by_count, at_latest] =
+                        [arrivals.reaches(other), self.at_latest(&arrivals, other, detected.at)];
+                    [by_count, at_latest].into_iter().flatten().min()
+                }
             };
             let reached = reached.filter(|at| *at <= expires);
             match detected.one.verdict {
@@ -386,6 +465,20 @@ impl<'a> Study<'a> {
                 _ => self.change_needed_fast(instance, detected, reached, expires),
             }
         }
+    }
+
+    /// When a loss that was detected `at` is detected with this D at the latest, whatever duplicate ACKs come. A smaller D is
+    /// no slower. Where the sender did not wait for its own D, another rule detected the loss: early retransmit, or the
+    /// reordering window of RACK. RACK waits a quarter of the smallest RTT for any D (RFC 8985 §6.2 step 4).
+    fn at_latest(&self, arrivals: &Duplicates, dupthresh: Segments, at: Instant) -> Option<Instant> {
+        let sender = self.follower.sender();
+        let own = sender.reordering();
+        let by_count = arrivals.reaches(own).is_some_and(|reached| reached <= at);
+        if dupthresh < own || !by_count {
+            return Some(at);
+        }
+        let window = sender.rtt().min().unwrap_or_default() / 4;
+        arrivals.first().filter(|_| self.is_rack).map(|first| at.max(first + window))
     }
 
     fn change_needed_fast(
@@ -419,7 +512,8 @@ impl<'a> Study<'a> {
             return;
         }
         let (frame, costs) = (detected.frame, detected.costs);
-        self.add(instance, frame, ChangeKind::SpuriousFastAvoided, costs.fast);
+        let cost = self.spurious_fast(&costs, detected.at, progress.unwrap_or(self.ended));
+        self.add(instance, frame, ChangeKind::SpuriousFastAvoided, cost);
         if progress.is_none_or(|at| expires < at) {
             let kind = ChangeKind::SpuriousTimeoutMade;
             self.add(instance, frame, kind, negative(costs.timeout));
@@ -430,11 +524,19 @@ impl<'a> Study<'a> {
     fn costs(&self, flight: u32, rtt: Duration, at: Instant) -> Costs {
         let left = self.ended.since(at).as_nanos() as f64;
         let cost = |rtts: f64| (rtts * rtt.as_nanos() as f64).min(left).round() as i64;
-        let of = |cost_of: fn(Model, u32) -> f64| Model::ALL.map(|model| cost(cost_of(model, flight)));
         Costs {
-            fast: of(Model::fast_retransmit),
-            timeout: of(Model::timeout),
-            fast_instead_of_timeout: of(Model::fast_instead_of_timeout),
+            fast: Model::ALL.map(|model| cost(self.undo.fast_retransmit(model.fast_retransmit(flight)))),
+            timeout: Model::ALL.map(|model| cost(self.undo.timeout(model.timeout(flight)))),
+            fast_instead_of_timeout: Model::ALL.map(|model| cost(model.fast_instead_of_timeout(flight))),
+        }
+    }
+
+    /// The cost of a spurious fast retransmit, if the ACK of the original comes at `answered`. A timestamp undoes it then, so
+    /// that the sender loses no more than this time.
+    fn spurious_fast(&self, costs: &Costs, at: Instant, answered: Instant) -> [i64; 2] {
+        match self.undo {
+            Undo::ByTimestamp => costs.fast.map(|cost| cost.min(difference(answered, at).max(0))),
+            Undo::Never | Undo::ByDsack => costs.fast,
         }
     }
 

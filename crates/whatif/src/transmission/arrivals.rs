@@ -30,7 +30,9 @@ pub(super) struct Heard {
 }
 
 /// Completes the arrivals. `heard`: what was heard of each transmission; `least`: the smallest round trip.
-pub(super) fn complete(mut all: Vec<Transmission>, heard: &[Option<Heard>], least: Duration) -> Transmissions {
+pub(super) fn complete(mut all: Vec<Transmission>, mut heard: Vec<Option<Heard>>, least: Duration) -> Transmissions {
+    find_lost_acks_of_pairs(&all, &mut heard);
+    let heard = &heard[..];
     let mut longest_wait = Duration::ZERO;
     let overtaken = overtaken(heard);
     let delays = sure_delays(&all, heard, &overtaken);
@@ -74,6 +76,24 @@ pub(super) fn complete(mut all: Vec<Transmission>, heard: &[Option<Heard>], leas
     Transmissions { all, longest_wait }
 }
 
+/// A receiver acknowledges at least every second full segment in order (RFC 5681 §4.2). Where the path is known to lose
+/// ACKs, the missing ACK of such a segment was lost. Otherwise the receiver may have taken several segments as one.
+fn find_lost_acks_of_pairs(all: &[Transmission], heard: &mut [Option<Heard>]) {
+    if !heard.iter().flatten().any(|heard| heard.is_lost) {
+        return;
+    }
+    let full = all.iter().map(|sent| sent.span.len()).max().unwrap_or(0);
+    let mut waits = false;
+    for (sent, heard) in all.iter().zip(heard) {
+        let Some(heard) = heard.as_mut().filter(|heard| heard.in_order) else {
+            continue;
+        };
+        let is_missing = waits && !heard.is_trigger && sent.span.len() == full;
+        heard.is_lost |= is_missing;
+        waits = !heard.is_trigger && !heard.is_lost;
+    }
+}
+
 /// Which transmissions were overtaken by later ones.
 fn overtaken(heard: &[Option<Heard>]) -> Vec<bool> {
     let mut earliest_later: Option<Instant> = None;
@@ -110,7 +130,7 @@ fn sure_delays(all: &[Transmission], heard: &[Option<Heard>], overtaken: &[bool]
             continue;
         };
         if !heard.is_trigger {
-            waits |= heard.in_order && !heard.is_lost;
+            waits = heard.in_order && !heard.is_lost;
             continue;
         }
         let next = all.get(index + 1).filter(|next| next.arrival().is_some());

@@ -6,6 +6,11 @@
 //! analysis of the capture says which were needed: those before a needed one were lost. Without SACK, each
 //! duplicate ACK stands for the next transmission in flight (RFC 5681 §3.2) whose ACK was due. Its window may
 //! have changed, since Linux's receiver raises it meanwhile.
+//!
+//! The ACK of an arrival may be lost. Where the first ACK of some data reports a duplicate, the data had arrived before,
+//! and that ACK was lost. Of its transmissions, the first one is the likeliest to have arrived, unless the analysis
+//! knows better. Of a receiver that reports duplicates, an unneeded retransmission that is not reported
+//! had a lost ACK as well, if anything sent later was acknowledged.
 
 use super::{
     Fate, Transmission,
@@ -25,6 +30,14 @@ struct Piece {
     span: Span,
     /// Its transmissions, by index.
     copies: Vec<usize>,
+}
+
+/// An ACK that covers data.
+#[derive(Clone, Copy)]
+struct Coverage {
+    at: Instant,
+    /// The duplicate that made the receiver send it.
+    duplicate: Option<Span>,
 }
 
 /// The transmissions of a connection.
@@ -49,7 +62,8 @@ pub(crate) fn transmissions(record: &Record, rows: &[Retransmission]) -> Transmi
     for packet in &record.packets {
         if packet.is_sent { deliveries.on_sent(packet) } else { deliveries.on_ack(packet) }
     }
-    complete(deliveries.all, &deliveries.heard, rtt)
+    deliveries.find_lost_acks();
+    complete(deliveries.all, deliveries.heard, rtt)
 }
 
 /// The shortest time from a transmission to an ACK of exactly its end, among data sent once.
@@ -98,6 +112,8 @@ struct Deliveries<'a> {
     rtt: Duration,
     /// Without SACK: the transmission that the next duplicate ACK stands for, at least.
     next_duplicate: usize,
+    /// The receiver reported a duplicate (RFC 2883).
+    reports_duplicates: bool,
 }
 
 impl<'a> Deliveries<'a> {
@@ -116,6 +132,7 @@ impl<'a> Deliveries<'a> {
             una: Offset::SYN,
             rtt,
             next_duplicate: 0,
+            reports_duplicates: false,
         }
     }
 
@@ -192,18 +209,21 @@ impl<'a> Deliveries<'a> {
         let blocks = packet.sack.as_slice();
         let (duplicate, beyond) = split_duplicate(ack, blocks);
         let was_in_order = self.delivered <= self.una;
-        let mut newly = Vec::new();
-        let below = Span::new(self.una, ack.max(self.una));
-        for span in std::iter::once(below).chain(beyond.iter().copied()) {
-            self.deliver(span, packet.at, &mut newly);
-        }
         let is_pure = packet.span.is_empty();
-        let in_order = was_in_order && beyond.is_empty();
         // Linux's receiver may repeat a block that the ACK covers (`tcp_fin`). So a block reports a duplicate only
         // if a retransmission or the network can have made one.
-        let reported = duplicate.filter(|_| is_pure);
+        let reported = duplicate.or_else(|| self.duplicate_syn(ack, packet.at)).filter(|_| is_pure);
+        let mut newly = Vec::new();
+        let below = Span::new(self.una, ack.max(self.una));
+        let by =
+            Coverage { at: packet.at, duplicate: reported.filter(|block| self.is_retransmitted(*block, packet.at)) };
+        for span in std::iter::once(below).chain(beyond.iter().copied()) {
+            self.deliver(span, by, &mut newly);
+        }
+        let in_order = was_in_order && beyond.is_empty();
         let duplicate = reported.and_then(|block| self.duplicate_arrival(block, packet.at, &newly));
         let by_duplicate = duplicate.is_some();
+        self.reports_duplicates |= by_duplicate && !blocks.is_empty();
         let by_network = !by_duplicate && reported.is_some_and(|block| self.count_duplicate(block, &newly));
         let trigger = match duplicate {
             Some(copy) => Some(copy),
@@ -258,8 +278,8 @@ impl<'a> Deliveries<'a> {
         self.pieces.partition_point(|piece| piece.span.end <= from)
     }
 
-    /// An ACK heard `at` covers `span`: adds the transmissions that it shows to have arrived.
-    fn deliver(&mut self, span: Span, at: Instant, newly: &mut Vec<usize>) {
+    /// An ACK covers `span`: adds the transmissions that it shows to have arrived.
+    fn deliver(&mut self, span: Span, by: Coverage, newly: &mut Vec<usize>) {
         let mut next = self.first_piece(span.start);
         loop {
             let i = self.next_open(next);
@@ -273,7 +293,10 @@ impl<'a> Deliveries<'a> {
             if !span.covers(piece.span) {
                 continue;
             }
-            let arrived = self.which_arrived(&piece.copies, at);
+            let arrived = match by.duplicate {
+                Some(block) => self.which_arrived_before(piece, block, by.at),
+                None => self.which_arrived(&piece.copies, by.at),
+            };
             for &copy in &piece.copies {
                 if copy < arrived && self.heard[copy].is_none() {
                     self.all[copy].fate = Fate::Lost;
@@ -283,8 +306,33 @@ impl<'a> Deliveries<'a> {
             self.delivered = self.delivered.max(piece.span.end);
             // Without SACK, a duplicate ACK may have shown it before.
             if self.heard[arrived].is_none() {
-                self.all[arrived].fate = self.arrived(arrived, at);
+                self.all[arrived].fate = self.arrived(arrived, by.at);
                 newly.push(arrived);
+            }
+        }
+    }
+
+    /// The sender's SYN, if its first ACK answers an unneeded retransmission of it.
+    fn duplicate_syn(&self, ack: Offset, at: Instant) -> Option<Span> {
+        let is_first = self.una == Offset::SYN && ack >= Offset::DATA;
+        let syn = self.pieces.first().filter(|syn| is_first && syn.copies.len() > 1)?;
+        let answered = syn.copies.iter().rfind(|copy| self.is_in_time(**copy, at))?;
+        (self.verdicts.get(&self.frames[*answered]) == Some(&Verdict::Spurious)).then_some(syn.span)
+    }
+
+    /// An unneeded retransmission that a receiver did not report, although it reports duplicates: its ACK was lost, if
+    /// anything sent later was acknowledged. It may as well have been lost itself. The sender cannot tell, and it
+    /// brought nothing new.
+    fn find_lost_acks(&mut self) {
+        let mut later: Option<Instant> = None;
+        for index in (0..self.all.len()).rev() {
+            match (self.heard[index], later) {
+                (Some(heard), _) if heard.is_trigger => later = Some(heard.at),
+                (None, Some(at)) if self.is_unheard_duplicate(index) => {
+                    self.all[index].fate = self.arrived(index, at);
+                    self.heard[index] = Some(Heard { at, is_trigger: false, is_lost: true, in_order: false });
+                }
+                _ => {}
             }
         }
     }
@@ -313,16 +361,42 @@ impl<'a> Deliveries<'a> {
         })
     }
 
+    fn is_unheard_duplicate(&self, index: usize) -> bool {
+        let sent = &self.all[index];
+        let is_answered = self.reports_duplicates || sent.span.end <= Offset::DATA;
+        sent.fate == Fate::Unknown && sent.copy > 1 && is_answered
+    }
+
+    /// Which transmission of a piece delivered it, whose first ACK, heard `at`, was sent because of a duplicate. So it
+    /// arrived before. If `p` is the probability that a packet is lost, and `q` that an ACK is, the first transmission
+    /// arrived 1 + (1 − p) q / p times as likely as only the second one.
+    fn which_arrived_before(&self, piece: &Piece, duplicate: Span, at: Instant) -> usize {
+        let in_time = piece.copies.iter().filter(|copy| self.is_in_time(**copy, at)).count();
+        let is_duplicate = duplicate.covers(piece.span);
+        let before = &piece.copies[..in_time.saturating_sub(usize::from(is_duplicate)).max(1)];
+        let is_needed = |copy: &&usize| self.verdicts.get(&self.frames[**copy]) == Some(&Verdict::Needed);
+        before.iter().rfind(is_needed).copied().unwrap_or(before[0])
+    }
+
+    /// Whether the ACK of a transmission may have come by then.
+    fn is_in_time(&self, copy: usize, at: Instant) -> bool {
+        self.all[copy].sent + self.rtt.mul_f64(0.9) <= at
+    }
+
+    /// Whether a block that was reported `at` may be a duplicate because of a retransmission.
+    fn is_retransmitted(&self, block: Span, at: Instant) -> bool {
+        let piece = self.pieces.get(self.first_piece(block.start));
+        piece.is_some_and(|piece| piece.copies.iter().skip(1).any(|copy| self.is_in_time(*copy, at)))
+    }
+
     /// Which of several transmissions delivered the data that was first acknowledged `at`.
     fn which_arrived(&self, copies: &[usize], at: Instant) -> usize {
         let mut arrived = copies[0];
         for &copy in &copies[1..] {
-            let earliest = self.all[copy].sent + self.rtt.mul_f64(0.9);
-            let is_in_time = earliest <= at;
             let is_needed = match self.verdicts.get(&self.frames[copy]) {
                 Some(Verdict::Needed) => true,
                 Some(Verdict::Spurious) => false,
-                Some(Verdict::Unknowable) | None => is_in_time,
+                Some(Verdict::Unknowable) | None => self.is_in_time(copy, at),
             };
             if is_needed && self.all[copy].sent <= at {
                 arrived = copy;
@@ -335,9 +409,11 @@ impl<'a> Deliveries<'a> {
     /// `newly`: the ACK shows their first arrival.
     fn duplicate_arrival(&self, duplicate: Span, at: Instant, newly: &[usize]) -> Option<usize> {
         let piece = self.pieces.get(self.first_piece(duplicate.start))?;
-        let mut unheard = piece.copies.iter().copied().filter(|copy| {
-            self.heard[*copy].is_none() && !newly.contains(copy) && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
-        });
+        let mut unheard = piece
+            .copies
+            .iter()
+            .copied()
+            .filter(|copy| self.heard[*copy].is_none() && !newly.contains(copy) && self.is_in_time(*copy, at));
         unheard.next_back()
     }
 

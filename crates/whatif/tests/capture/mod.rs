@@ -5,7 +5,7 @@ use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
 use recoup_tcp::{
     Config,
-    flow::{Host, Workload},
+    flow::{FlowRecord, Host, Workload},
 };
 use recoup_trace::{
     analyze::{Kept, Settings, follow},
@@ -19,8 +19,8 @@ use std::time::Duration;
 
 /// A flow as its server's capture shows it.
 pub struct Captured {
-    /// Its flow completion time.
-    pub fct: Duration,
+    /// The flow, which is complete.
+    pub record: FlowRecord,
     pub packets: ConnectionPackets,
     /// The retransmissions of the server.
     pub rows: Vec<Retransmission>,
@@ -90,12 +90,11 @@ pub fn flow_spec(profile: &Profile, mechanisms: &Mechanisms, segments: u64) -> F
     }
 }
 
-/// A flow of `segments` segments over a path, sent by `mechanisms` and analyzed as `profile`.
-pub fn capture(path: &PathSpec, profile: &Profile, mechanisms: &Mechanisms, segments: u64, flow: u64) -> Captured {
-    let spec = flow_spec(profile, mechanisms, segments);
+/// A flow over a path, whose sender is analyzed as `profile`.
+pub fn capture(path: &PathSpec, profile: &Profile, spec: &FlowSpec, flow: u64) -> Captured {
     let mut at_server = AtServer::default();
     let mut simulation = Simulation::new(path).unwrap();
-    let record = simulation.run(&spec, 1, FlowId(flow), &mut at_server);
+    let record = simulation.run(spec, 1, FlowId(flow), &mut at_server);
     let settings = Settings { profile: Some(profile.clone()), threads: 0, ..Settings::default() };
     let packets = at_server.0.iter().map(|(_, packet)| *packet);
     let packets: Vec<_> = packets.collect();
@@ -108,5 +107,6 @@ pub fn capture(path: &PathSpec, profile: &Profile, mechanisms: &Mechanisms, segm
     for (direction, packet) in &at_server.0 {
         packets.push(packet, *direction);
     }
-    Captured { fct: record.fct.expect("a complete flow"), packets, rows }
+    assert!(record.fct.is_some(), "a complete flow");
+    Captured { record, packets, rows }
 }

@@ -179,11 +179,15 @@ fn at_rtt(of: &CauseFacts) -> String {
     median.map_or(String::new(), |median| format!(", at a round-trip time of {median}"))
 }
 
-/// A sentence about the only known remedy.
+/// A sentence about a remedy.
 fn remedy(cause: Cause) -> &'static str {
     match cause {
-        Cause::LostSyn => " Only a copy sent in advance would repair a lost SYN sooner.",
-        Cause::LostSynAck => " Only a copy sent in advance would repair a lost SYN-ACK sooner.",
+        Cause::LostSyn => {
+            " A shorter timeout at the client, or a copy sent in advance, repairs a lost SYN sooner (`recoup profiles --levers syn-timeout-bpf`)."
+        }
+        Cause::LostSynAck => {
+            " A shorter timeout, or a copy sent in advance, repairs a lost SYN-ACK sooner (`recoup profiles --levers syn-timeout-bpf`)."
+        }
         Cause::NagleDelayedAck => " TCP_NODELAY, or one write in place of two, avoids it.",
         Cause::IgnoredAck => " A longer backlog (listen, net.core.somaxconn) or a faster accept avoids it.",
         Cause::MtuBlackHole => " A smaller MSS, or net.ipv4.tcp_mtu_probing=1 at the sender, avoids it.",

@@ -2,7 +2,7 @@
 
 use super::super::facts::{CapturedAt, Facts, Marks, Policed, Unopened};
 use crate::wording::{bit_rate, bytes, capitalized, count, duration, list, longest_first, percent_of};
-use recoup_trace::finding::{SenderState, WhyUnknown};
+use recoup_trace::finding::{Cause, SenderState, WhyUnknown};
 use std::time::Duration;
 
 /// The least share of the time that is worth a word.
@@ -45,6 +45,7 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     if held_up {
         sentences.push(format!("{}.", capitalized(&held.join("; "))));
     }
+    sentences.extend(beyond_recovery(facts));
     sentences.extend(unanswered_syns(facts));
     sentences.extend(refused(facts));
     sentences.extend(outage(facts));
@@ -53,6 +54,32 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     sentences.extend(unanswered_fins(facts));
     sentences.extend(marks(facts));
     (sentences, held_up)
+}
+
+/// The lever where most of the time lies, if that is not recovery.
+fn beyond_recovery(facts: &Facts) -> Vec<String> {
+    let all = facts.connection_time;
+    let share = |time: Duration, percent: u32| !all.is_zero() && time * 100 >= all * percent;
+    let idle = facts.time.of(SenderState::Application);
+    // Without what lost SYNs and SYN-ACKs cost.
+    let lost = [Cause::LostSyn, Cause::LostSynAck, Cause::LostSynOrSynAck, Cause::UnansweredSyn, Cause::IgnoredAck];
+    let lost: Duration = lost.iter().map(|cause| facts.lost.of(*cause)).sum();
+    let connecting = facts.time.of(SenderState::Connecting).saturating_sub(lost);
+    let mut sentences = Vec::new();
+    if share(idle, 50) {
+        sentences.push(format!(
+            "For {} of the time nothing in TCP was the limit: the applications had nothing to send.",
+            percent_of(idle, all)
+        ));
+    }
+    // A handshake takes a round trip, whatever the stack.
+    if facts.connections > 1 && facts.unopened.connections == 0 && share(connecting, 20) {
+        sentences.push(format!(
+            "Handshakes took {}: connections that are kept open for further requests save that (`recoup profiles --levers reuse-connections`).",
+            duration(connecting)
+        ));
+    }
+    sentences
 }
 
 /// Connections whose SYNs nobody answered.

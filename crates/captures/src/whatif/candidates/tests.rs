@@ -18,6 +18,7 @@ pub fn candidate(server: &str) -> Candidate {
         },
         sender: Host::Server,
         identified: Vec::new(),
+        least_rto: None,
         cause: None,
         retransmissions: Vec::new(),
     }

@@ -4,7 +4,7 @@ use super::super::bases::Bases;
 use super::super::candidates::Candidate;
 use super::super::gather::Task;
 use super::traffic::{Writer, exchanges};
-use recoup_recovery::Profile;
+use recoup_recovery::Mechanisms;
 use recoup_support::exchange::Exchange;
 use recoup_tcp::flow::{Host, Script};
 use recoup_units::Offset;
@@ -50,7 +50,8 @@ impl Facts {
         let recorded = record(&task.packets, candidate.sender, &candidate.retransmissions)?;
         let recorded = Arc::new(recorded);
         let order = bases.order(candidate);
-        let profiles: Vec<Profile> = order.iter().map(|i| bases.known()[*i].clone()).collect();
+        let profiles: Vec<Mechanisms> =
+            order.iter().map(|i| bases.mechanisms(*i, candidate.sender_address())).collect();
         let reproduced = rerunner.reproduce(&recorded, &profiles).ok();
         let traffic = reproduced.map(|reproduced| {
             let rtt = recorded.rtt();

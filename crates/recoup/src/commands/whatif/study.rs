@@ -130,6 +130,7 @@ impl StudyArgs {
                 ModelName::Forms => Model::Forms,
                 ModelName::Counted => Model::Counted,
             },
+            counts_undo: true,
             lists_events: self.events.is_some(),
         })
     }
