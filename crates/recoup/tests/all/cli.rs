@@ -16,6 +16,7 @@ mod scenarios;
 mod sweep;
 mod tmix;
 mod whatif;
+mod whatif_levers;
 mod whatif_study;
 mod world;
 

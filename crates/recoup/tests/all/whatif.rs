@@ -8,19 +8,22 @@
 //! ```
 //!
 //! With `RECOUP_KEEP_CAPTURES=DIR` the captures stay in that folder, each with the true times of its flows.
-//! `RECOUP_SEED=N` chooses other random losses.
+//! `RECOUP_SEED=N` chooses other random losses. `RECOUP_NETWORK=NAME` leaves nginx one network.
 
+mod again;
 mod comparison;
 mod kernel;
 mod networks;
+mod nginx;
 mod prediction;
 mod simulated;
 mod truth;
 
 use crate::real_packets::turn;
+use again::{Counts, Matrix};
 use comparison::{Cell, Summary, flow_table};
 use kernel::Kernel;
-use networks::{KERNEL, Network, Pair, SIMULATED};
+use networks::{AGAIN, AGAIN_JUDGED, KERNEL, NGINX, Network, Pair, SENDERS, SIMULATED};
 use prediction::{Predicted, predict};
 use recoup_testing::skip;
 use simulated::Simulator;
@@ -124,6 +127,31 @@ fn predictions_come_true_in_the_simulator() {
     assert!(share(summary.apart, summary.flows) <= 0.05, "{summary}");
 }
 
+/// Without any truth about the sender: it is found by its own windows, predictions there and back agree, and the interval covers
+/// other runs.
+#[test]
+fn senders_are_found_and_predictions_go_back() {
+    let flows = flows_asked();
+    let judged = if flows.is_some() { AGAIN_JUDGED } else { &[] };
+    let mut counts = Counts::default();
+    for (kind, networks) in [("development", AGAIN), ("judging", judged)] {
+        let folder = Folder::new();
+        let mut of_kind = Counts::default();
+        for network in networks {
+            of_kind.add(Matrix::new(network, SENDERS, flows.unwrap_or(60), folder.path()).print());
+        }
+        if !networks.is_empty() {
+            println!("networks of {kind}:\n{of_kind}\n");
+        }
+        counts.add(of_kind);
+    }
+    let share = |part: u64, of: u64| part as f64 / of as f64;
+    assert!(share(counts.found, counts.senders) >= 0.9, "{counts}");
+    assert!(share(counts.agree, counts.pairs) >= 0.9, "{counts}");
+    assert!(share(counts.covered, counts.runs) >= 0.9, "{counts}");
+    assert!(counts.width() <= 1.5, "{counts}");
+}
+
 /// The kernel's flows end at other times in each run, so few flows show the direction of their changes alone.
 #[test]
 fn predictions_come_true_in_the_kernel() {
@@ -156,4 +184,42 @@ fn on_all_kernel_networks(flows: u64) -> Vec<Cell> {
         });
     }
     cells
+}
+
+/// Whether `RECOUP_NETWORK` names this network or is not set.
+fn is_asked(network: &Network) -> bool {
+    std::env::var("RECOUP_NETWORK").map_or(true, |name| name == network.name)
+}
+
+/// Random losses decide what few flows show, so only the base reruns have to end as the flows did.
+#[test]
+fn predictions_come_true_for_nginx() {
+    /// The largest error of a base rerun, as a share of the flow completion time.
+    const LARGEST: f64 = 0.1;
+    let _turn = turn();
+    if let Err(error) = nginx::check() {
+        return skip(error);
+    }
+    if let Err(error) = kernel::check() {
+        return skip(error);
+    }
+    let (mut cells, mut base_errors) = (Vec::new(), Vec::new());
+    let mut add = |compared: nginx::Compared| {
+        cells.extend(compared.cells);
+        base_errors.extend(compared.base_errors);
+    };
+    match flows_asked() {
+        Some(flows) => {
+            let networks = NGINX.iter().filter(|network| is_asked(network));
+            networks.for_each(|network| add(nginx::compare_all(network, flows)));
+        }
+        None => add(nginx::compare_one(&NGINX[0], "tail-loss-probe=0", 12)),
+    }
+    let summary = print(&cells);
+    let agree = cells.iter().filter(|cell| cell.agrees()).count();
+    println!("prediction and truth agree within their intervals: {agree} of {} cells", cells.len());
+    let near = base_errors.iter().filter(|error| **error <= LARGEST).count();
+    println!("base rerun within {LARGEST} of the captured flow: {near} of {} connections", base_errors.len());
+    assert!(near * 10 >= base_errors.len() * 9, "{summary}");
+    assert!(summary.apart * 5 <= summary.flows, "{summary}");
 }

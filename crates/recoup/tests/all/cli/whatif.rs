@@ -91,6 +91,9 @@ fn wrong_arguments_take_one_line() {
         (&["--try", "+tplr"][..], "did you mean `tlpr`?"),
         (&["--try", "linux-7"], "did you mean `linux-6`?"),
         (&["--try", "tlpr"], "did you mean the mechanism `+tlpr`?"),
+        (&["--try", "tail-loss-prob=3"], "did you mean `tail-loss-probe`?"),
+        (&["--try", "initial-window"], "needs a value, such as initial-window=20"),
+        (&["--try", "autocorking=0"], "a capture does not show what the lever `autocorking` would change"),
         (&["--draws", "1"], "1 is not in 2..=1000"),
         (&["missing.pcap"], "missing.pcap"),
     ] {

@@ -119,6 +119,11 @@ impl Cell {
         (low - SAME..=high + SAME).contains(&self.truth.mean)
     }
 
+    /// Whether prediction and truth agree, given the intervals of both.
+    pub fn agrees(&self) -> bool {
+        self.error_ms() <= self.half_width_ms().hypot(self.truth.half_width)
+    }
+
     pub fn half_width_ms(&self) -> f64 {
         (self.interval_ms.1 - self.interval_ms.0) / 2.0
     }
@@ -175,7 +180,7 @@ pub fn flow_table(truth: &Truth<'_>, predicted: &Predicted) -> String {
         let (rtt, fct, change) = (flow.rtt_ms, flow.base.fct_ms, flow.change_ms());
         let line = match predicted.connections.get(&number) {
             None => format!("{number}\t{rtt}\t{fct:.3}\t\t{change:.3}\t\t\n"),
-            Some(Connection { change_ms, base_fct_ms, is_drawn }) => {
+            Some(Connection { change_ms, base_fct_ms, is_drawn, .. }) => {
                 format!("{number}\t{rtt}\t{fct:.3}\t{base_fct_ms:.3}\t{change:.3}\t{change_ms:.3}\t{is_drawn}\n")
             }
         };

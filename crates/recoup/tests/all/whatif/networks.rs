@@ -91,6 +91,26 @@ const SIMULATED_PAIRS: [Pair; 6] = [
     pair("linux-6", "linux-6+slp"),
 ];
 
+/// Networks on which every sender is captured, and each other one predicted.
+pub const AGAIN: &[Network] = &[
+    network("again random", &[("drop", "down:bernoulli:2%"), FAST, REQUEST]),
+    network("again bursts", &[("drop", "down:gilbert-elliott:0.02,0.5,0.4"), ("rate", "30Mbit"), WHEEL, CLOSE]),
+    network("again queue", &[("rate", "down:6Mbit,up:none"), ("queue", "14"), ("drop", "down:bernoulli:0.5%"), WHEEL]),
+    network("again reordering", &[("reorder", "down:3%:25ms"), ("drop", "down:bernoulli:1%"), ("rate", "20Mbit")]),
+];
+
+/// The same, with which no rule was made.
+pub const AGAIN_JUDGED: &[Network] = &[
+    network("judged random", &[("drop", "down:bernoulli:4%"), ("rate", "40Mbit"), WHEEL, CLOSE]),
+    network("judged bursts", &[("drop", "down:gilbert-elliott:0.01,0.3,0.6"), ("rate", "15Mbit"), REQUEST]),
+    network("judged queue", &[("rate", "down:3Mbit,up:none"), ("queue", "25"), ("drop", "down:bernoulli:1%"), CLOSE]),
+    network("judged lost ACKs", &[("drop", "down:bernoulli:1%,up:ack:3,up:ack:7,up:ack:12"), FAST, WHEEL]),
+    Network { stalls: true, ..network("judged stalls", &[("drop", "down:bernoulli:0.5%"), WHEEL]) },
+];
+
+pub const SENDERS: &[&str] =
+    &["linux-6", "linux-6+reno", "linux-6+bbr1", "linux-6+notlp", "linux-3.17", "linux-3.17+tlp", "rfc6675", "reno"];
+
 const KERNEL_NETWORKS: &[Network] = &[
     Network { drawn: independent(0.01), ..network("random 1 %", &[FAST, REQUEST]) },
     Network { drawn: independent(0.03), ..network("random 3 %", &[FAST]) },
@@ -119,6 +139,17 @@ pub const SIMULATED: Grid = Grid { networks: SIMULATED_NETWORKS, pairs: &SIMULAT
 
 /// For the running kernel, whose sysctls stand for the mechanisms.
 pub const KERNEL: Grid = Grid { networks: KERNEL_NETWORKS, pairs: &KERNEL_PAIRS };
+
+/// For nginx, whose levers stand for the mechanisms. Each network has one round-trip time.
+pub const NGINX: &[Network] = &[
+    network("near 3 %", &[("rtt", "20ms"), ("rate", "50Mbit"), ("queue", "100"), ("drop", "down:bernoulli:3%")]),
+    network("web 1 %", &[("rtt", "40ms"), ("rate", "20Mbit"), ("queue", "100"), ("drop", "down:bernoulli:1%")]),
+    network(
+        "far bursts",
+        &[("rtt", "100ms"), ("rate", "8Mbit"), ("queue", "100"), ("drop", "down:gilbert-elliott:0.01,0.5")],
+    ),
+    network("queue of 15", &[("rtt", "60ms"), ("rate", "10Mbit"), ("queue", "15")]),
+];
 
 const fn pair(base: &'static str, other: &'static str) -> Pair {
     Pair { base, other }
@@ -209,12 +240,12 @@ fn stalls(flow: u64, rtt_ms: f64) -> HopSpec {
 
 /// A value in 0..1 that fills the interval evenly as `flow` counts up: the additive recurrence of the powers of
 /// the generalized golden ratio in four dimensions (Roberts 2018), so that the dimensions are independent.
-fn spread(flow: u64, dimension: i32) -> f64 {
+pub fn spread(flow: u64, dimension: i32) -> f64 {
     const RATIO: f64 = 1.167_303_978_261_418_7;
     ((flow + 1) as f64 * RATIO.powi(-(dimension + 1))).fract()
 }
 
 /// The value at `share` of the way, on a logarithmic scale.
-fn between((low, high): (f64, f64), share: f64) -> f64 {
+pub fn between((low, high): (f64, f64), share: f64) -> f64 {
     low * (high / low).powf(share)
 }

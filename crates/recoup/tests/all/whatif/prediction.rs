@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -25,6 +26,8 @@ pub struct Predicted {
 /// The prediction of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
+    /// The client's port.
+    pub port: u16,
     pub change_ms: f64,
     /// The flow completion time of its base run, in ms.
     pub base_fct_ms: f64,
@@ -34,6 +37,11 @@ pub struct Connection {
 
 /// Runs the program on a capture. Returns its prediction for each mechanism.
 pub fn predict(capture: &Path, mechanisms: &[&str]) -> Vec<Predicted> {
+    predict_with_senders(capture, mechanisms).0
+}
+
+/// The same, and the profile that the connections of the server vote for.
+pub fn predict_with_senders(capture: &Path, mechanisms: &[&str]) -> (Vec<Predicted>, Option<String>) {
     let mut recoup = Command::new(env!("CARGO_BIN_EXE_recoup"));
     recoup.args(["whatif", "--connections", "--format", "json"]);
     for mechanism in mechanisms {
@@ -45,7 +53,8 @@ pub fn predict(capture: &Path, mechanisms: &[&str]) -> Vec<Predicted> {
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let capture = &document["captures"][0];
     let of = |mechanism: &&str| predicted(capture, mechanism);
-    mechanisms.iter().map(of).collect()
+    let found = capture["senders"][0]["profiles"][0]["profile"].as_str();
+    (mechanisms.iter().map(of).collect(), found.map(str::to_owned))
 }
 
 fn predicted(capture: &Value, mechanism: &str) -> Predicted {
@@ -53,7 +62,9 @@ fn predicted(capture: &Value, mechanism: &str) -> Predicted {
     let ends = &result["mean_change_ci95_ms"];
     let connections = of_mechanism(&capture["connections"], mechanism);
     let connections = connections.filter_map(|row| {
+        let client: SocketAddr = row["src"].as_str().expect("an address").parse().expect("an address");
         let connection = Connection {
+            port: client.port(),
             // A connection that does not complete has no change, and is in no mean.
             change_ms: row["change_ms"].as_f64()?,
             base_fct_ms: real(&row["base_fct_ms"]),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 /// What a flow cost under one mechanism.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     pub fct_ms: f64,
     pub segments_sent: u64,
