@@ -113,8 +113,8 @@ fn line(result: &MechanismResult, answer: &Answer) -> Option<AdviceLine> {
     let gain_ms = -changes.mean_change_ms?;
     let mut text = text(&result.mechanism, changes);
     let run = answer.troubled();
-    // Connections without losses stay as they are.
-    let changes_no_others = result.lever.as_ref().is_none_or(LeverValue::needs_losses);
+    // Connections without losses stay as they are. What another TCP has may change them, too: copies in advance do.
+    let changes_no_others = result.lever.as_ref().is_some_and(LeverValue::needs_losses);
     if answer.suited > run && changes_no_others {
         let over_all = gain_ms * run as f64 / answer.suited as f64;
         text += &format!(" Over all {}: {}.", count(answer.suited, "connection"), millis(over_all));
