@@ -4,10 +4,12 @@ mod bootstrap;
 mod confidence;
 mod integers;
 pub mod recorded;
+mod student;
 
 pub use bootstrap::{Bootstrap, Interval, RESAMPLES, Sample, Statistic, Statistics};
 pub use confidence::{Estimate, Share};
 pub use integers::{Integers, Signs};
+pub use student::{student, student_two_sided};
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};

@@ -282,15 +282,15 @@ impl<R: 'static> Columns<R> {
         self
     }
 
-    /// Reads the whole numbers of the column of this name in another way. For a column of
-    /// [`all_of`](Self::all_of) that has a value where the part is missing.
-    pub fn integer_from(mut self, name: &str, of: impl Fn(&R) -> Option<u64> + Send + Sync + 'static) -> Self {
+    /// Reads the column of this name in another way. For a column of [`all_of`](Self::all_of) that has a value where the
+    /// part is missing.
+    pub fn read_by<V: Value>(mut self, name: &str, of: impl Fn(&R) -> V + Send + Sync + 'static) -> Self {
         let column = self.0.iter_mut().find_map(|node| match node {
             Node::Column(column) if column.header.name == name => Some(column),
             _ => None,
         });
         if let Some(column) = column {
-            column.cell = Cell::Integer(Box::new(of));
+            column.cell = V::cell(move |row| Some(of(row)));
         }
         self
     }

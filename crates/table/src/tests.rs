@@ -278,7 +278,7 @@ fn rows_have_equal_cells_only_if_they_read_the_same_in_csv() {
 fn a_column_of_a_missing_part_can_have_a_value_of_its_own() {
     let columns = Columns::<(u64, Option<Flow>)>::new()
         .all_of(columns(), |(_, flow)| flow.as_ref())
-        .integer_from("flows", |(flows, _)| Some(*flows));
+        .read_by("flows", |(flows, _)| *flows);
     let csv = columns.to_csv(&[(7, None)]);
     let row = csv.lines().nth(1).expect("a row");
     assert!(row.starts_with(",7,,"), "{row}");

@@ -202,7 +202,7 @@ impl<R> Column<R> {
                 let whole = self.whole.as_ref().filter(|_| share.is_shown(value));
                 match whole.and_then(|whole| whole(row)) {
                     Some(whole) if whole > 0 => {
-                        format!("{value} ({:.1} %)", 100.0 * value as f64 / whole as f64)
+                        format!("{value} ({} %)", percent(value, whole))
                     }
                     _ => value.to_string(),
                 }
@@ -239,5 +239,13 @@ pub fn utc(at: Instant) -> String {
         Ok(timestamp) => format!("{timestamp:.6}"),
         // 2⁶⁴ ns after 1970 is in 2554: no instant is out of range.
         Err(_) => format!("{} ns", at.as_nanos()),
+    }
+}
+/// The share with one decimal. Not quite all is not 100.0, and a few are not 0.0.
+fn percent(value: u64, whole: u64) -> String {
+    match format!("{:.1}", 100.0 * value as f64 / whole as f64) {
+        rounded if rounded == "100.0" && value < whole => "> 99.9".into(),
+        rounded if rounded == "0.0" && value > 0 => "< 0.1".into(),
+        rounded => rounded,
     }
 }

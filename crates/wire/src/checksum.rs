@@ -1,4 +1,4 @@
-//! The TCP checksum (RFC 9293 §3.1; pseudo-header for IPv6: RFC 8200 §8.1).
+//! The TCP checksum (RFC 9293 §3.1; pseudo-header for IPv6: RFC 8200 §8.1), and others of the same kind.
 //!
 //! The ones' complement of the ones' complement sum of all 16-bit words of pseudo-header, TCP
 //! header and payload. With an IPv6 routing header the pseudo-header should name the final
@@ -24,14 +24,27 @@ pub enum Checksum {
 }
 
 impl Checksum {
-    /// Checks the checksum in `field` of `tcp`, a whole segment with header and payload.
-    pub(crate) fn judge(src: IpAddr, dst: IpAddr, tcp: &[u8], field: u16) -> Self {
-        if of_segment(src, dst, tcp) == 0 {
+    /// Checks the checksum in `field` of `bytes`, which hold all that it covers but for the pseudo-header.
+    pub fn judge(pseudo: Sum, bytes: &[u8], field: u16) -> Self {
+        if pseudo.plus(bytes).checksum() == 0 {
             Self::Correct
-        } else if field == of_pseudo_header(src, dst, tcp.len()) {
+        } else if field == !pseudo.checksum() {
             Self::Offloaded
         } else {
             Self::Wrong
+        }
+    }
+
+    /// What the field has to hold after other bytes have changed, so that a new check has the same result. `bytes` hold
+    /// what the checksum covers, with 0 in its field. Trailing zeros may be missing.
+    ///
+    /// A wrong checksum remains wrong by the same amount, whatever it was, and so tells nothing about the old bytes.
+    pub fn renewed(self, pseudo: Sum, bytes: &[u8]) -> u16 {
+        let correct = pseudo.plus(bytes).checksum();
+        match self {
+            Self::Correct | Self::Unverifiable => correct,
+            Self::Offloaded => !pseudo.checksum(),
+            Self::Wrong => correct ^ 1,
         }
     }
 }
@@ -39,13 +52,13 @@ impl Checksum {
 /// The checksum of `tcp`, a whole segment. If its checksum field is 0, the result is the field's correct
 /// value. If the field has its correct value, the result is 0.
 pub(crate) fn of_segment(src: IpAddr, dst: IpAddr, tcp: &[u8]) -> u16 {
-    pseudo_header(src, dst, tcp.len()).add(tcp).checksum()
+    pseudo_header(src, dst, tcp.len(), TCP).plus(tcp).checksum()
 }
 
 /// The sum of the pseudo-header alone, for a segment of `tcp_len` bytes. It fills the checksum field until
 /// the checksum is completed.
 pub(crate) fn of_pseudo_header(src: IpAddr, dst: IpAddr, tcp_len: usize) -> u16 {
-    !pseudo_header(src, dst, tcp_len).checksum()
+    !pseudo_header(src, dst, tcp_len, TCP).checksum()
 }
 
 /// Completes a partial checksum (VIRTIO 1.3 §5.1.6.2).
@@ -56,7 +69,7 @@ pub fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> bool
     let Some(summed) = packet.get_mut(start..) else {
         return false;
     };
-    let sum = Sum::default().add(summed).checksum();
+    let sum = Sum::default().plus(summed).checksum();
     match summed.get_mut(offset..).and_then(<[u8]>::first_chunk_mut) {
         Some(field) => *field = sum.to_be_bytes(),
         None => return false,
@@ -66,25 +79,25 @@ pub fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> bool
 
 /// The checksum of an IPv4 header (RFC 791 §3.1), with the same meaning as [`of_segment`]'s.
 pub(crate) fn of_ipv4_header(header: &[u8]) -> u16 {
-    Sum::default().add(header).checksum()
+    Sum::default().plus(header).checksum()
 }
 
-/// The sum of the pseudo-header. Its length field has 16 bits over IPv4 and 32 over IPv6, with the same
-/// sum.
-pub(crate) fn pseudo_header(src: IpAddr, dst: IpAddr, tcp_len: usize) -> Sum {
+/// The sum of the pseudo-header of `len` bytes of this protocol. Its length field has 16 bits over IPv4 and 32 over
+/// IPv6, with the same sum.
+pub fn pseudo_header(src: IpAddr, dst: IpAddr, len: usize, protocol: u8) -> Sum {
     let address = |sum: Sum, ip| match ip {
-        IpAddr::V4(ip) => sum.add(&ip.octets()),
-        IpAddr::V6(ip) => sum.add(&ip.octets()),
+        IpAddr::V4(ip) => sum.plus(&ip.octets()),
+        IpAddr::V6(ip) => sum.plus(&ip.octets()),
     };
-    let tcp_len = u32::try_from(tcp_len).unwrap_or(u32::MAX);
+    let len = u32::try_from(len).unwrap_or(u32::MAX);
     let sum = address(address(Sum::default(), src), dst);
-    sum.add(&tcp_len.to_be_bytes()).add(&[0, TCP])
+    sum.plus(&len.to_be_bytes()).plus(&[0, protocol])
 }
 
 /// A ones' complement sum of 16-bit words, folded to 64 bits. Words are in the machine's byte order; only
 /// the result is converted (RFC 1071 §2 (B)).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sum {
+pub struct Sum {
     words: u64,
     /// The number of bytes so far is odd: the next byte completes a word.
     odd: bool,
@@ -93,7 +106,7 @@ pub(crate) struct Sum {
 impl Sum {
     /// Adds `bytes` behind the bytes summed so far.
     #[must_use]
-    pub fn add(self, bytes: &[u8]) -> Self {
+    pub fn plus(self, bytes: &[u8]) -> Self {
         let words = sum(bytes);
         // Shifting all words by one byte swaps the bytes of the sum (RFC 1071 §2 (B)).
         let words = match self.odd {

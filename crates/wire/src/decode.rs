@@ -12,7 +12,7 @@ use etherparse::err::ip::LaxHeaderSliceError;
 use etherparse::{IpNumber, LaxIpSlice};
 use thiserror::Error;
 
-use crate::checksum::{self, Checksum};
+use crate::checksum::{self, Checksum, TCP, pseudo_header};
 use crate::{Endpoints, Flags, IpVersion, Options, Segment, SeqNumber, TCP_HEADER_LEN};
 
 /// A decoded packet: the segment, and the packet's other facts.
@@ -78,7 +78,7 @@ pub enum DecodeError {
 /// # Errors
 /// When there is no TCP header to read.
 pub fn decode(packet: &[u8]) -> Result<Decoded, DecodeError> {
-    read(packet, Checksum::judge)
+    read(packet, |src, dst, tcp, field| Checksum::judge(pseudo_header(src, dst, tcp.len(), TCP), tcp, field))
 }
 
 /// Like [`decode`], but does not check the TCP checksum and returns [`Checksum::Unverifiable`]. Checking

@@ -153,11 +153,11 @@ impl CommonHeaders {
         if self.is_v4() {
             self.bytes[V4_LEN_FIELD].fill(0);
             self.bytes[V4_CHECKSUM_FIELD].fill(0);
-            self.ip = self.ip.add(&self.bytes);
+            self.ip = self.ip.plus(&self.bytes);
         }
         tcp_header(&common, endpoints, &mut self.bytes);
         let (src, dst) = (endpoints.src.ip(), endpoints.dst.ip());
-        self.tcp = checksum::pseudo_header(src, dst, 0).add(&self.bytes[self.tcp_at..]);
+        self.tcp = checksum::pseudo_header(src, dst, 0, checksum::TCP).plus(&self.bytes[self.tcp_at..]);
         Ok(())
     }
 
@@ -206,7 +206,7 @@ impl CommonHeaders {
         tcp[FLAGS_FIELD] = flags.bits();
         let sum = self.tcp.add_word(tcp_len as u16);
         let sum = sum.add_word((seq.0 >> 16) as u16).add_word(seq.0 as u16);
-        let sum = sum.add_word(flags.bits().into()).add(front).add(back);
+        let sum = sum.add_word(flags.bits().into()).plus(front).plus(back);
         tcp[CHECKSUM_FIELD].copy_from_slice(&sum.checksum().to_be_bytes());
         out.extend_from_slice(front);
         out.extend_from_slice(back);

@@ -33,7 +33,7 @@
 //! | --- | --- |
 //! | `segment`, `options`, `seq`, `flags`, `ecn` | a TCP segment as a value; sequence numbers are unwrapped here |
 //! | `encode`, `decode`, `headers`, `pcap` | to and from bytes with true checksums, or headers alone, fast; capture files |
-//! | `payload` | where the payload of an IP packet is, for what carries TCP inside |
+//! | `payload` | where extension headers and the payload of an IP packet are, for what carries TCP inside |
 
 mod checksum;
 mod decode;
@@ -48,14 +48,14 @@ pub mod pcap;
 mod segment;
 mod seq;
 
-pub use checksum::{Checksum, complete_checksum};
+pub use checksum::{Checksum, Sum, complete_checksum, pseudo_header};
 pub use decode::{DecodeError, Decoded, decode, decode_unverified};
 pub use ecn::Ecn;
 pub use encode::{CommonHeaders, EncodeError, Payload, TCP_CHECKSUM_OFFSET, encode, encode_headers};
 pub use endpoints::Endpoints;
 pub use flags::Flags;
 pub use headers::{Headers, RareHeaders, decode_headers};
-pub use options::{Options, SackBlocks, Timestamps};
-pub use payload::{Fragment, IpPayload, ip_payload};
+pub use options::{Options, SackBlocks, Timestamps, copy_known_options};
+pub use payload::{Fragment, IpPayload, extension_headers, ip_payload};
 pub use segment::{IpVersion, Segment, TCP_HEADER_LEN, ip_len};
 pub use seq::SeqNumber;

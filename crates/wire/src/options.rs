@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 mod layout;
 
 pub(crate) use layout::OptionsRead;
+pub use layout::copy_known_options;
 
 use crate::SeqNumber;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use etherparse::LaxIpSlice;
+use etherparse::{Ipv6ExtensionSlice, LaxIpSlice};
 
 use crate::DecodeError;
 use crate::decode::Extent;
@@ -50,9 +50,55 @@ pub fn ip_payload(packet: &[u8], on_wire: usize) -> Result<IpPayload, DecodeErro
     Ok(IpPayload { protocol: ip.payload_ip_number().0, captured, on_wire, fragment })
 }
 
+/// Where the extension headers of an IP packet are, as far as they were captured; `true` with a fragment header (RFC
+/// 8200 §4.5).
+///
+/// # Errors
+/// If there is no IPv4 or IPv6 header.
+pub fn extension_headers(packet: &[u8]) -> Result<Vec<(Range<usize>, bool)>, DecodeError> {
+    let (ip, _) = LaxIpSlice::from_slice(packet).map_err(DecodeError::Ip)?;
+    let mut found = Vec::new();
+    match &ip {
+        LaxIpSlice::Ipv4(v4) => {
+            let start = v4.header().slice().len();
+            found.extend(v4.extensions().auth.map(|auth| (start..start + auth.slice().len(), false)));
+        }
+        LaxIpSlice::Ipv6(v6) => {
+            let mut at = v6.header().slice().len();
+            for extension in v6.extensions().clone() {
+                use Ipv6ExtensionSlice::*;
+                let (len, is_fragment) = match extension {
+                    HopByHop(header) | Routing(header) | DestinationOptions(header) => (header.slice().len(), false),
+                    Fragment(header) => (header.slice().len(), true),
+                    Authentication(header) => (header.slice().len(), false),
+                };
+                found.push((at..at + len, is_fragment));
+                at += len;
+            }
+        }
+    }
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn extension_headers_are_found_one_by_one() {
+        // Hop-by-hop options of 16 bytes, and a fragment header before TCP.
+        let mut v6 = vec![0x60, 0, 0, 0, 0, 24, 0, 64];
+        v6.extend([1; 32]);
+        v6.extend([&[44, 1][..], &[0; 14], &[6, 0, 0, 1, 0, 0, 0, 7]].concat());
+        assert_eq!(extension_headers(&v6).unwrap(), [(40..56, false), (56..64, true)]);
+        // An authentication header of 12 bytes over IPv4.
+        let mut v4 = vec![0x45, 0, 0, 32, 0, 0, 0, 0, 64, 51, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        v4.extend([6, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2]);
+        assert_eq!(extension_headers(&v4).unwrap(), [(20..32, false)]);
+        for end in 20..v4.len() {
+            assert_eq!(extension_headers(&v4[..end]).unwrap(), []);
+        }
+    }
 
     #[test]
     fn the_payload_is_found_behind_options_and_extension_headers() {

@@ -206,3 +206,47 @@ fn timestamps(bytes: &[u8]) -> Option<Timestamps> {
 fn words(bytes: &[u8]) -> (&[[u8; 4]], &[u8]) {
     bytes.as_chunks()
 }
+
+/// Copies option bytes from a header into `to`, zeros of the same length, but for the contents of options that loss
+/// recovery does not read: these may name a host or a user (cookies of TCP Fast Open, keys of Multipath TCP, signatures).
+/// Kind and length of every option are kept, so that the rest is read as before. `cut`: the capture ends within the
+/// options.
+pub fn copy_known_options(from: &[u8], cut: bool, to: &mut [u8]) {
+    let mut at = 0;
+    while let Some(&kind) = from.get(at) {
+        let len = match kind {
+            kind::END => return,
+            kind::NOP => 1,
+            _ => from.get(at + 1).map_or(0, |&len| usize::from(len)),
+        };
+        let rest = from.len() - at;
+        let is_whole = len <= rest && (len >= 2 || kind == kind::NOP);
+        let kept = match is_whole {
+            true if is_known(kind, len) => len,
+            // Its whole blocks are read, whatever its length.
+            false if cut && kind == kind::SACK && rest >= 2 => rest - (rest - 2) % usize::from(SACK_BLOCK_LEN),
+            _ => rest.min(2),
+        };
+        if let (Some(from), Some(to)) = (from.get(at..at + kept), to.get_mut(at..at + kept)) {
+            to.copy_from_slice(from);
+        }
+        if !is_whole {
+            return;
+        }
+        at += len;
+    }
+}
+
+/// Whether an option of this kind and length is read. Accurate ECN has up to three counters (RFC 9768 §3.2.3).
+fn is_known(kind: u8, len: usize) -> bool {
+    match kind {
+        kind::NOP => len == 1,
+        kind::MSS => len == usize::from(MSS_LEN),
+        kind::WINDOW_SCALE => len == usize::from(WINDOW_SCALE_LEN),
+        kind::SACK_PERMITTED => len == usize::from(SACK_PERMITTED_LEN),
+        kind::SACK => len >= 2 && (len - 2).is_multiple_of(usize::from(SACK_BLOCK_LEN)),
+        kind::TIMESTAMPS => len == usize::from(TIMESTAMPS_LEN),
+        kind if kind::ACCURATE_ECN.contains(&kind) => matches!(len, 2 | 5 | 8 | 11),
+        _ => false,
+    }
+}

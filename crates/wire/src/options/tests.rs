@@ -152,3 +152,46 @@ fn options_print_like_in_tcpdump() {
     assert_eq!(options.to_string(), "mss 1460,sackOK,TS val 1 ecr 0,wscale 7,sack 1 {16:17}");
     assert_eq!(Options::NONE.to_string(), "");
 }
+
+fn copied(bytes: &[u8], cut: bool) -> Vec<u8> {
+    let mut to = vec![0; bytes.len()];
+    copy_known_options(bytes, cut, &mut to);
+    to
+}
+
+#[test]
+fn only_options_that_are_read_keep_their_contents() {
+    let known = encoded(&Options {
+        mss: Some(1460),
+        sack_permitted: true,
+        timestamps: ts(1, 2),
+        window_scale: Some(7),
+        sack: blocks(2),
+    });
+    assert_eq!(copied(&known, false), known);
+    for (what, from, to) in [
+        ("a cookie", &[34, 6, 9, 9, 9, 9, 2, 4, 1, 2][..], &[34, 6, 0, 0, 0, 0, 2, 4, 1, 2][..]),
+        ("keys", &[30, 12, 0, 1, 9, 9, 9, 9, 9, 9, 9, 9], &[30, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ("behind the end", &[1, 0, 9, 9], &[1, 0, 0, 0]),
+        ("MSS of a wrong length", &[2, 6, 9, 9, 9, 9], &[2, 6, 0, 0, 0, 0]),
+        ("an impossible length", &[5, 1, 9, 9], &[5, 1, 0, 0]),
+        ("longer than the header", &[5, 18, 9, 9], &[5, 18, 0, 0]),
+    ] {
+        assert_eq!(copied(from, false), to, "{what}");
+    }
+    // What a capture has of a SACK option is read, and of a cookie it is not.
+    assert_eq!(copied(&[5, 18, 9, 9, 9, 9, 9, 9, 9, 9, 9], true), [5, 18, 9, 9, 9, 9, 9, 9, 9, 9, 0]);
+    assert_eq!(copied(&[34, 18, 9, 9], true), [34, 18, 0, 0]);
+}
+
+proptest::proptest! {
+    #[test]
+    fn copied_options_are_read_as_before(bytes in proptest::collection::vec(0_u8..40, 0..41), cut: bool) {
+        let read = |bytes: &[u8]| {
+            let mut options = Options::NONE;
+            let how = options.read_all(bytes, cut);
+            (options, how)
+        };
+        proptest::prop_assert_eq!(read(&copied(&bytes, cut)), read(&bytes));
+    }
+}
