@@ -17,7 +17,7 @@ use crate::packet_rng::{PacketId, PacketRng, Purpose};
 use crate::packet_store::PacketKey;
 use crate::probability::unit;
 use crate::thin::Thinning;
-use crate::{DropCause, HopSpec, LossKind, LossSpec, Packet, Probability, Queue};
+use crate::{DropCause, HopSpec, LossKind, LossSpec, LossTrace, Packet, Probability, Queue};
 
 /// A packet inside a chain.
 #[derive(Clone, Debug)]
@@ -83,6 +83,7 @@ enum Action {
         channels: Channels,
         transmission: Option<u32>,
     },
+    LossTrace(LossTrace),
     Reorder {
         probability: Probability,
         extra: Duration,
@@ -114,6 +115,7 @@ impl Action {
                 LossKind::GilbertElliott(spec) => Self::GilbertElliott { channels: Channels::new(spec), transmission },
                 _ => Self::Named,
             },
+            HopSpec::LossTrace(ref trace) => Self::LossTrace(trace.clone()),
             HopSpec::Reorder { probability, extra } => Self::Reorder { probability, extra },
             HopSpec::Duplicate { probability } => Self::Duplicate { probability, bit: 1 << (duplicating % 64) },
             HopSpec::Corrupt { probability } => Self::Corrupt { probability },
@@ -179,6 +181,7 @@ impl Hop {
             Action::GilbertElliott { ref mut channels, transmission } => {
                 lose(concerns(transmission) && channels.lose(&rng, carried.slot, id))
             }
+            Action::LossTrace(ref trace) => lose(trace.loses(&rng, id)),
             Action::Reorder { probability, extra } if happens(probability) => hold(at, at + extra),
             Action::Duplicate { probability, bit } if happens(probability) => HopVerdict::Copy(bit),
             Action::Corrupt { probability } if happens(probability) => {

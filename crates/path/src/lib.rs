@@ -39,7 +39,7 @@
 //! | `chain`, `hop`, `hop_queue`, `packet_store`, `thin` | hops in a row, driven by `now`: the same in virtual and real time |
 //! | `aqm` | queues that drop or mark packets before they are full: RED, CoDel |
 //! | `link`, `spec` | recorded links; hops and paths as values |
-//! | `loss`, `packet_rng` | which packets are lost, by position and at random; the random draws |
+//! | `loss`, `loss_trace`, `packet_rng` | which packets are lost: by position, at random, or as recorded; the random draws |
 //! | `draws` | random quantities by key, for sources of flows and statistics |
 
 mod aqm;
@@ -50,6 +50,7 @@ mod hop;
 mod hop_queue;
 mod link;
 mod loss;
+mod loss_trace;
 mod packet;
 mod packet_rng;
 mod packet_store;
@@ -61,6 +62,7 @@ pub use aqm::{CoDel, Red};
 pub use chain::{Chain, ChainError, DropCause, Exit};
 pub use link::{LinkTrace, LinkTraceError};
 pub use loss::{DataSegments, DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec};
+pub use loss_trace::{LossTrace, LossTraceError};
 pub use packet::{Packet, TcpFacts};
 pub use probability::{Probability, ProbabilityError};
 pub use spec::{HopSpec, PathSpec, Queue, QueueError, one_line};

@@ -141,7 +141,8 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
   offset:A-B           packets that carry any of payload bytes A to B, from 1, both included
   bernoulli:P          each packet with probability P, from 0 to 1 or in %: 0.02 or 2%
   gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0]
-                       bursts: from good to bad with PGB, back with PBG, a step per packet
+                       bursts: from good to bad with PGB, back with PBG, a step per packet. A share of
+                       PGB/(PGB+PBG) is lost, 1/PBG packets at a time: 0.01,0.5 loses 2 % in pairs
   @T                   only the T-th transmission of that data (1, the default of tail, data and
                        offset, is the original); a random kind without @T takes every packet";
 

@@ -30,6 +30,8 @@ pub(crate) enum Purpose {
     ChannelStep = 2,
     /// Whether a managed queue drops or marks the packet.
     Management = 3,
+    /// The entry of a loss trace at which a flow begins.
+    TraceBegin = 4,
 }
 
 /// Identifies a packet in its chain.
@@ -78,7 +80,8 @@ mod tests {
             for direction in [Direction::Up, Direction::Down] {
                 for hop in [0, 1] {
                     let rng = PacketRng::new(seed, direction, hop);
-                    for purpose in [Purpose::Occurrence, Purpose::DamagedBit, Purpose::ChannelStep] {
+                    for purpose in [Purpose::Occurrence, Purpose::DamagedBit, Purpose::ChannelStep, Purpose::TraceBegin]
+                    {
                         for id in [
                             ID,
                             PacketId { flow: FlowId(8), ..ID },

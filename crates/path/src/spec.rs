@@ -7,7 +7,7 @@ use std::time::Duration;
 use recoup_units::{BitRate, Direction, format_bytes, parse_bytes};
 use thiserror::Error;
 
-use crate::{CoDel, LinkTrace, LossSpec, Probability, Red};
+use crate::{CoDel, LinkTrace, LossSpec, LossTrace, Probability, Red};
 
 /// The hops of a path, both ways.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,6 +62,8 @@ pub enum HopSpec {
     },
     /// Drops the packets a loss rule chooses.
     Loss(LossSpec),
+    /// Drops the packets that a recording says were lost. A flow counts all its packets of the direction.
+    LossTrace(LossTrace),
     /// Holds a packet back so that later ones overtake it.
     Reorder {
         /// The probability that a packet is held.
@@ -98,6 +100,7 @@ impl fmt::Display for HopSpec {
             Self::Rate { rate, queue } => write!(f, "rate {rate} queue {queue}"),
             Self::Link { trace, queue } => write!(f, "link {trace} queue {queue}"),
             Self::Loss(spec) => write!(f, "loss {spec}"),
+            Self::LossTrace(trace) => write!(f, "loss trace {trace}"),
             Self::Reorder { probability, extra } => write!(f, "reorder {probability} by {extra:?}"),
             Self::Duplicate { probability } => write!(f, "duplicate {probability}"),
             Self::Corrupt { probability } => write!(f, "corrupt {probability}"),

@@ -329,6 +329,9 @@ pub struct Profile {
     mechanisms: Mechanisms,
 }
 
+/// The base profile of current Linux kernels.
+pub const CURRENT_LINUX: &str = "linux-6";
+
 /// The base profiles: name, mechanisms, description with source.
 pub const BASES: [(&str, Mechanisms, &str); 10] = [
     (

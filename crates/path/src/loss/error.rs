@@ -21,7 +21,7 @@ pub enum DropRulesError {
         found: usize,
     },
     /// An unknown kind of loss.
-    #[error("`{rule}`: unknown kind of loss `{word}`: expected {}, after up: or down: if any", KINDS.join(", "))]
+    #[error("`{rule}`: unknown kind of loss `{word}`: expected {}, after up: or down: if any (3 % at random: bernoulli:3%)", KINDS.join(", "))]
     UnknownKind {
         /// The rule.
         rule: String,

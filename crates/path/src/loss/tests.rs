@@ -92,7 +92,9 @@ fn lists_and_other_ways_to_write_them() {
 fn what_is_refused_says_what_was_expected() {
     let known = "none, tail, data, syn, ack, offset, bernoulli, gilbert-elliott";
     let unknown = |rule: &str, word: &str| {
-        format!("`{rule}`: unknown kind of loss `{word}`: expected {known}, after up: or down: if any")
+        format!(
+            "`{rule}`: unknown kind of loss `{word}`: expected {known}, after up: or down: if any (3 % at random: bernoulli:3%)"
+        )
     };
     let not_a_probability = |rule: &str, text: &str| {
         format!("`{rule}`: `{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%")

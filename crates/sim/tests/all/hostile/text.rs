@@ -158,7 +158,7 @@ fn hop_text(hop: &HopSpec) -> String {
     match hop {
         HopSpec::Delay(delay) => format!("delay:{}", duration_text(*delay)),
         HopSpec::Rate { rate, queue } => format!("rate:{}:{queue}", rate.bits_per_second()),
-        HopSpec::Link { .. } => unreachable!("no case has a recorded link"),
+        HopSpec::Link { .. } | HopSpec::LossTrace(_) => unreachable!("no case has a recording"),
         HopSpec::Loss(loss) => format!("loss:{loss}"),
         HopSpec::Reorder { probability, extra } => {
             format!("reorder:{probability}:{}", duration_text(*extra))
