@@ -1,5 +1,5 @@
-//! Charts as SVG, in the style of the papers' figures: [`BarChart`], [`BoxChart`], [`LineChart`] and
-//! [`PointChart`]. The panels of a chart stand one above the other and share their scales.
+//! Charts as SVG, in the style of the papers' figures: [`BarChart`], [`BoxChart`], [`IntervalChart`],
+//! [`LineChart`] and [`PointChart`]. The panels of a chart stand one above the other and share their scales.
 //!
 //! A picture is 900 px wide and as high as its panels need. It depends on nothing but its data (no
 //! date, no random id), so two pictures can be compared byte for byte. The viewer's sans-serif font
@@ -13,6 +13,7 @@ mod axis;
 mod bars;
 mod boxes;
 mod horizontal_axis;
+mod intervals;
 mod layout;
 mod lines;
 mod points;
@@ -20,6 +21,7 @@ mod symmetric_axis;
 
 pub use bars::{BarChart, BarGroup, BarPanel};
 pub use boxes::{BoxChart, BoxPanel, Quantiles};
+pub use intervals::{IntervalChart, IntervalPanel, IntervalValue};
 pub use lines::{Interpolation, LineChart, LinePanel, Scale};
 pub use points::{PointChart, PointPanel, RangePoint};
 

@@ -4,7 +4,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `chart`, `sequence` | bar, line and point charts; time–sequence diagrams |
+//! | `chart`, `sequence` | bar, box, interval, line and point charts; time–sequence diagrams |
 //! | `canvas`, `look`, `render` | SVG; width and theme; PNG and PDF with bundled fonts |
 //! | `html` | what HTML documents share: head, content security policy, base style and scripts |
 //! | `page` (`data`, `thinning`, its scripts) | a report of a capture as one HTML page |

@@ -4,14 +4,18 @@
 //! can be read without JavaScript. Charts, the table and the diagrams are drawn by the scripts in
 //! `page/`, from data that the page holds as JSON.
 //!
+//! A page is about one capture, or about several: then [`Page::body`] is about all of them, [`Page::overview`] has a
+//! row for each, and each of [`Page::captures`] has a body of its own.
+//!
 //! - The page stays below [`MAX_BYTES`]: it holds at most [`MAX_ROWS`] rows, at most [`MAX_MARKS`]
-//!   marks of a connection, and as many diagrams as fit. It says what it leaves out.
+//!   marks of a connection, and as many captures and diagrams as fit. It says what it leaves out.
 //! - Text of a capture can be anything. It reaches the page escaped, and the scripts insert it as text
 //!   only. A content security policy permits the page's own script and style by their hashes, and
 //!   nothing else.
 //! - The line charts and the axes of the diagrams come from uPlot 1.6 (MIT licence). The page holds its
 //!   licence.
 
+mod changes;
 mod data;
 mod encoding;
 mod html;
@@ -20,6 +24,7 @@ mod thinning;
 
 use crate::sequence::Panel;
 use serde::Serialize;
+use std::time::Duration;
 
 /// A page has fewer bytes than this, unless its sentences and charts alone have more.
 pub const MAX_BYTES: usize = 5_000_000;
@@ -40,24 +45,72 @@ pub struct Page {
     pub title: String,
     /// One sentence below the title: times, numbers of connections, bytes, capture point.
     pub summary: String,
-    /// The sentences, from top to bottom.
-    pub sections: Vec<Section>,
-    /// Advice, after the first section. `None`: the page has no advice.
-    pub advice: Option<Section>,
-    /// Where time went: by cause, by state.
-    pub breakdowns: Vec<Breakdown>,
-    /// Quantities over time. All share the range of their x axes.
-    pub charts: Vec<Chart>,
+    /// What the report is about: a capture, or all of several.
+    pub body: Body,
+    /// A row for each of several captures.
+    pub overview: Option<Overview>,
     /// The connections.
     pub table: Table,
-    /// The connections shown in detail, the worst first.
-    pub connections: Vec<Connection>,
-    /// Which connections those are, in a sentence; empty: nothing.
-    pub connections_about: String,
+    /// Several captures, each by itself, as many as fit.
+    pub captures: Vec<Capture>,
     /// Notes at the end.
     pub notes: Vec<String>,
     /// The name and the version of the program that wrote the report.
     pub generator: String,
+}
+
+/// What a report says about one capture, or about all of several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Body {
+    /// From when seconds count, and the time of day then, in a sentence; empty: nothing.
+    pub clock: String,
+    /// The sentences, from top to bottom.
+    pub sections: Vec<Section>,
+    /// Advice, after the first section. `None`: there is no advice.
+    pub advice: Option<Section>,
+    /// Quantities before and after a change.
+    pub changes: Vec<ChangeTable>,
+    /// Tables with a row for each group of connections.
+    pub groups: Vec<Overview>,
+    /// Where time went: by cause, by state.
+    pub breakdowns: Vec<Breakdown>,
+    /// Quantities over time. All share the range of their x axes.
+    pub charts: Vec<Chart>,
+    /// The connections shown in detail, the worst first.
+    pub connections: Vec<Connection>,
+    /// Which connections those are, in a sentence; empty: nothing.
+    pub connections_about: String,
+}
+
+/// One of several captures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Capture {
+    /// Its name.
+    pub name: String,
+    /// One sentence below its name.
+    pub summary: String,
+    /// What the report says about it.
+    pub body: Body,
+}
+
+/// A table with a row for each of several captures, or of groups of connections.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overview {
+    /// The heading.
+    pub heading: String,
+    /// The columns. The first names the capture or the group.
+    pub columns: Vec<Column>,
+    /// For each a cell for each column; captures in the order of [`Page::captures`].
+    pub rows: Vec<Vec<OverviewCell>>,
+}
+
+/// A cell of an [`Overview`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OverviewCell {
+    /// Its text, with the unit.
+    pub text: String,
+    /// The number that it is sorted by, in columns of numbers.
+    pub value: Option<f64>,
 }
 
 /// Sentences under a heading.
@@ -93,6 +146,31 @@ pub struct Point {
     pub connection: Option<String>,
 }
 
+/// Quantities before and after a change, each with the interval of its change. All tables of a page share the scale of the
+/// intervals. A table without rows is left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChangeTable {
+    /// The heading.
+    pub heading: String,
+    /// What the rows have in common, in a sentence.
+    pub about: String,
+    /// The quantities, in order.
+    pub rows: Vec<ChangeRow>,
+}
+
+/// A quantity before and after a change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChangeRow {
+    /// The quantity, its value before, its value after, the change, its interval, and what the halves of a capture differ by.
+    pub cells: Vec<String>,
+    /// The change in per cent of the value before; `None`: not drawn.
+    pub change: Option<f64>,
+    /// The interval of the change in per cent.
+    pub interval: Option<(f64, f64)>,
+    /// A change of this size occurs without any cause: in per cent, at least 0.
+    pub own: Option<f64>,
+}
+
 /// A whole and its parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Breakdown {
@@ -115,18 +193,24 @@ pub struct Part {
     pub text: String,
     /// Explains the part in a few words; may be empty.
     pub about: String,
-    /// Its colour, as a number from 0. The colours from [`Part::COLOURS`] on have stripes.
+    /// Its colour, as a number from 0 and below [`Part::PAINTS`]. Each [`Part::COLOURS`] colours have another
+    /// pattern: none, stripes, dots, and both.
     pub colour: usize,
 }
 
 impl Part {
-    /// The number of colours without stripes.
+    /// The number of colours without a pattern.
     pub const COLOURS: usize = 8;
+    /// The number of colours with all patterns. Beyond, they repeat.
+    pub const PAINTS: usize = 4 * Self::COLOURS;
     /// Grey, for what is unknown.
     pub const GREY: usize = usize::MAX;
 }
 
-/// Quantities over time.
+/// Quantities over time: a value for each interval, drawn as a step.
+///
+/// The y axis begins at 0. A few values far above all others do not flatten them: the axis ends below, and those are
+/// marked at its edge and named.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     /// The heading, which names the quantity and the unit.
@@ -137,8 +221,8 @@ pub struct Chart {
     pub y_label: String,
     /// The label of the x axis: seconds since what.
     pub x_label: String,
-    /// The x values in seconds, ascending.
-    pub seconds: Vec<f64>,
+    /// From when until when each interval lasts, in seconds; ascending, without overlaps.
+    pub intervals: Vec<(f64, f64)>,
     /// The lines, at most [`Part::COLOURS`].
     pub series: Vec<Series>,
 }
@@ -148,7 +232,7 @@ pub struct Chart {
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
-    /// A value for each x value; `None`: the line has a gap.
+    /// A value for each interval; `None`: the line has a gap.
     pub values: Vec<Option<f64>>,
 }
 
@@ -198,6 +282,13 @@ pub enum ColumnKind {
     Moment,
     /// A share from 0 to 1, shown as per cent.
     Share,
+}
+
+impl ColumnKind {
+    /// Whether its cells are numbers.
+    pub(crate) const fn is_number(self) -> bool {
+        !matches!(self, Self::Text | Self::Category)
+    }
 }
 
 /// When a column is shown. A reader may show or hide every column.
@@ -259,8 +350,12 @@ impl From<Option<f64>> for Cell {
 /// A connection in detail.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connection {
-    /// Number of the connection, unique in the report.
+    /// Identifies the connection in the report.
     pub id: String,
+    /// Its number as readers know it.
+    pub number: u64,
+    /// From the capture's first frame to the connection's first packet.
+    pub begun: Duration,
     /// Its ends, and what it lost.
     pub title: String,
     /// Facts in the order shown, as names and values.

@@ -3,7 +3,7 @@
 #[path = "page/sample.rs"]
 mod sample;
 
-use recoup_draw::page::{MAX_BYTES, Page};
+use recoup_draw::page::{Capture, Column, ColumnKind, MAX_BYTES, Overview, OverviewCell, Page};
 use recoup_testing::browser::{Browser, chromium};
 
 /// A browser with `page`; `None` if there is none on this machine, which is reported.
@@ -121,6 +121,87 @@ fn links_open_connections_and_the_theme_changes() {
     browser.assert_quiet();
 }
 
+#[test]
+fn a_few_extreme_values_do_not_flatten_a_chart() {
+    let mut page = sample::page(SMALL);
+    for (i, value) in [(400, 100.0), (600, 50.0)] {
+        page.body.charts[0].series[0].values[i] = Some(value);
+    }
+    let Some(mut browser) = open(&page, "edge") else {
+        return;
+    };
+    let beyond = "document.querySelector('.chart .beyond').textContent";
+    assert_eq!(browser.evaluate(beyond), "▲ 2 intervals are above the axis: 100 at 4.000 s, 50.0 at 6.000 s.");
+    let pixels = "document.querySelector('.chart canvas').toDataURL()";
+    let usual = browser.evaluate(pixels);
+    browser.evaluate("document.querySelector('.chart .legend button').click()");
+    browser.settle();
+    assert_eq!(browser.evaluate(beyond), "", "all values are shown");
+    assert_ne!(browser.evaluate(pixels), usual);
+    browser.evaluate("document.querySelector('.chart .legend button').click()");
+    browser.settle();
+    assert_eq!(browser.evaluate(pixels), usual);
+    // A chart without extreme values has no such button.
+    let hidden = "[...document.querySelectorAll('.chart .legend button')].map((b) => b.hidden).join()";
+    assert_eq!(browser.evaluate(hidden), "false,true,true");
+    browser.assert_quiet();
+}
+
+#[test]
+fn times_count_from_the_first_frame() {
+    let page = sample::page(SMALL);
+    let Some(mut browser) = open(&page, "clock") else {
+        return;
+    };
+    let first = browser.evaluate("document.querySelector('.retransmissions td.number').textContent");
+    let first: f64 = first.as_str().unwrap().parse().unwrap();
+    assert!(first > page.body.connections[0].begun.as_secs_f64(), "{first}");
+    browser.centre_of(".diagram .u-over");
+    browser.click(0.0, 0.0);
+    browser.evaluate("document.querySelector('.diagram').focus()");
+    browser.press("n");
+    let tooltip = browser.evaluate(TOOLTIP);
+    assert!(tooltip.as_str().unwrap().contains(&format!("at {first:.6} s")), "{tooltip}");
+    browser.assert_quiet();
+}
+
+#[test]
+fn the_table_of_captures_sorts() {
+    let cell = |text: &str, value| OverviewCell { text: text.into(), value };
+    let column = |heading: &str, kind| Column { heading: heading.into(), kind, ..Column::default() };
+    let page = Page {
+        overview: Some(Overview {
+            heading: "Captures".into(),
+            columns: vec![column("Capture", ColumnKind::Text), column("Lost", ColumnKind::Seconds)],
+            rows: [("b", "900 ms", Some(0.9)), ("a", "", None), ("c", "1.20 s", Some(1.2))]
+                .map(|(name, text, lost)| vec![cell(name, None), cell(text, lost)])
+                .to_vec(),
+        }),
+        captures: ["b", "a", "c"]
+            .map(|name| Capture { name: name.into(), body: sample::page(SMALL).body, ..Capture::default() })
+            .map(|mut capture| {
+                capture.body.connections.clear();
+                capture
+            })
+            .to_vec(),
+        ..Page::default()
+    };
+    let Some(mut browser) = open(&page, "overview") else {
+        return;
+    };
+    let names = "[...document.querySelectorAll('.overview tbody th')].map((c) => c.textContent).join('')";
+    let names_after = |browser: &mut Browser, column: usize| {
+        browser.evaluate(&format!("document.querySelectorAll('.overview thead button')[{column}].click()"));
+        browser.evaluate(names)
+    };
+    assert_eq!(names_after(&mut browser, 1), "cba");
+    assert_eq!(names_after(&mut browser, 1), "bca", "unknown values come last in both orders");
+    assert_eq!(names_after(&mut browser, 0), "abc");
+    let charts = "document.querySelectorAll('.capture .chart canvas:not(.sample)').length";
+    assert_eq!(browser.evaluate(charts), 9, "each capture has charts of its own");
+    browser.assert_quiet();
+}
+
 /// The limits that the page promises.
 #[test]
 fn a_full_page_is_small_and_loads() {
@@ -140,12 +221,12 @@ fn text_of_a_capture_stays_text() {
     let hostile = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">";
     let mut page = sample::page(SMALL);
     page.title = hostile.into();
-    page.sections[1].points[0].text = hostile.into();
-    page.charts[0].series[0].name = hostile.into();
+    page.body.sections[1].points[0].text = hostile.into();
+    page.body.charts[0].series[0].name = hostile.into();
     page.table.rows[0].cells[1] = hostile.into();
-    page.connections[0].title = hostile.into();
-    page.connections[0].directions[0].sender = hostile.into();
-    page.connections[0].directions[0].panel.title = hostile.into();
+    page.body.connections[0].title = hostile.into();
+    page.body.connections[0].directions[0].sender = hostile.into();
+    page.body.connections[0].directions[0].panel.title = hostile.into();
     let Some(mut browser) = open(&page, "hostile") else {
         return;
     };

@@ -341,6 +341,11 @@ impl GroupLabels {
         }
     }
 
+    /// The width of a level label.
+    pub fn width(text: &str) -> i32 {
+        width(text, GROUP.size)
+    }
+
     /// Whether group `i` is labelled.
     pub fn shows(self, i: usize) -> bool {
         i.is_multiple_of(self.every)

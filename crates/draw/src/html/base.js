@@ -21,6 +21,7 @@ function button(label, onclick, attributes = {}) {
 
 /** A number with three significant digits, or all digits before the point. */
 function threeDigits(value) {
+  if (value === 0) return "0";
   return Math.abs(value) >= 99.95 ? value.toFixed(0) : value.toPrecision(3);
 }
 

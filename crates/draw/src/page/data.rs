@@ -1,7 +1,7 @@
 //! The page's data as JSON, which the scripts read.
 
 use super::{
-    Cell, Chart, Connection, MAX_FRAMES, MAX_MARKS, Page, Table,
+    Cell, Chart, ColumnKind, Connection, MAX_FRAMES, MAX_MARKS, Table,
     encoding::{Encoded, encode, items},
     thinning::thin,
 };
@@ -24,6 +24,8 @@ pub(super) struct Detail {
     command: String,
     /// The filter for all of them.
     filter: String,
+    /// From the capture's first frame to time 0 of the panels, in microseconds.
+    begun: u64,
     panels: Vec<PanelData>,
 }
 
@@ -59,6 +61,7 @@ pub(super) fn detail(connection: &Connection) -> (String, Option<String>) {
     let detail = Detail {
         command: format!("tshark -r {} -Y ", quoted(&connection.file)),
         filter: connection.filter.clone(),
+        begun: u64::try_from(connection.begun.as_micros()).unwrap_or(u64::MAX),
         panels,
     };
     (to_json(&detail), thinning_note(total, merged, left_out))
@@ -103,12 +106,9 @@ fn thinning_note(total: usize, merged: usize, left_out: usize) -> Option<String>
     ))
 }
 
-/// The charts and the first `rows` rows of the table, as JSON.
-pub(super) fn charts_and_table(page: &Page, rows: usize) -> String {
-    to_json(&json!({
-        "charts": page.charts.iter().map(chart).collect::<Vec<_>>(),
-        "table": table(&page.table, rows),
-    }))
+/// Charts as JSON.
+pub(super) fn charts(charts: &[Chart]) -> String {
+    to_json(&charts.iter().map(chart).collect::<Vec<_>>())
 }
 
 fn chart(chart: &Chart) -> Value {
@@ -116,15 +116,17 @@ fn chart(chart: &Chart) -> Value {
         let values: Vec<Value> = series.values.iter().map(|v| number(*v, 5)).collect();
         json!({ "name": series.name, "values": values })
     });
+    let times = chart.intervals.iter().flat_map(|(from, until)| [from, until]);
     json!({
         "yLabel": chart.y_label,
         "xLabel": chart.x_label,
-        "seconds": chart.seconds.iter().map(|s| number(Some(*s), 9)).collect::<Vec<_>>(),
+        "times": times.map(|s| decimals(*s, 6)).collect::<Vec<_>>(),
         "series": series.collect::<Vec<_>>(),
     })
 }
 
-fn table(table: &Table, rows: usize) -> Value {
+/// The first `rows` rows of the table, as JSON.
+pub(super) fn table(table: &Table, rows: usize) -> String {
     let columns = table.columns.iter().map(|column| {
         json!({
             "heading": column.heading,
@@ -134,10 +136,12 @@ fn table(table: &Table, rows: usize) -> Value {
         })
     });
     let rows = table.rows.iter().take(rows).map(|row| {
-        let cells = row.cells.iter().map(|cell| match cell {
-            Cell::Empty => Value::Null,
-            Cell::Text(text) => Value::from(text.as_str()),
-            Cell::Number(value) => number(Some(*value), 5),
+        let kinds = table.columns.iter().map(|column| column.kind);
+        let cells = row.cells.iter().zip(kinds).map(|(cell, kind)| match (cell, kind) {
+            (Cell::Empty, _) => Value::Null,
+            (Cell::Text(text), _) => Value::from(text.as_str()),
+            (Cell::Number(value), ColumnKind::Moment) => decimals(*value, 3),
+            (Cell::Number(value), _) => number(Some(*value), 5),
         });
         let mut entry = vec![
             Value::from(row.connection.as_str()),
@@ -147,7 +151,7 @@ fn table(table: &Table, rows: usize) -> Value {
         entry.extend(cells);
         Value::from(entry)
     });
-    json!({ "columns": columns.collect::<Vec<_>>(), "rows": rows.collect::<Vec<_>>() })
+    to_json(&json!({ "columns": columns.collect::<Vec<_>>(), "rows": rows.collect::<Vec<_>>() }))
 }
 
 /// Each frame less the one before, which takes fewer digits.
@@ -163,13 +167,19 @@ fn number(value: Option<f64>, digits: i32) -> Value {
     let Some(value) = value.filter(|value| value.is_finite()) else {
         return Value::Null;
     };
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        return Value::from(value as i64);
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    let scale = 10_f64.powi((digits - 1 - magnitude).clamp(0, 300));
+    let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    decimals(value, digits - 1 - magnitude)
+}
+
+/// A number with at most so many decimals. Whole numbers have no point.
+fn decimals(value: f64, decimals: i32) -> Value {
+    let scale = 10_f64.powi(decimals.clamp(0, 300));
     let rounded = (value * scale).round() / scale;
-    Value::from(if rounded.is_finite() { rounded } else { value })
+    let rounded = if rounded.is_finite() { rounded } else { value };
+    if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
+        return Value::from(rounded as i64);
+    }
+    Value::from(rounded)
 }
 
 /// JSON that can stand in a script element: `<` would end it in `</script>`, and begin a comment in
@@ -191,7 +201,8 @@ mod tests {
             (12_345_678.0, "12345678"),
             (1.234_567_8, "1.2346"),
             (0.000_123_456_78, "0.00012346"),
-            (123_456.78, "123457.0"),
+            (123_456.78, "123457"),
+            (-0.0, "0"),
             (f64::NAN, "null"),
             (f64::INFINITY, "null"),
         ];

@@ -9,19 +9,20 @@ const REACH = 12;
 const PREFERENCE = 5;
 /** Between a mark and its tooltip, in pixels. */
 const TOOLTIP_GAP = 14;
+const TIME_LABEL = "Seconds since the capture's first frame";
 /** Empty space before the first and after the last mark, as a share of the time between them. */
 const TIME_MARGIN = 0.025;
 
 class Diagram {
-  constructor(panel, marks, range, name) {
+  constructor(panel, marks, zeroWindows, range, name) {
     this.marks = marks;
     this.sender = panel.sender;
-    this.zeroWindows = panel.zeroWindows;
+    this.zeroWindows = zeroWindows;
     this.range = range;
     this.hidden = new Set();
     this.present = KINDS.map(() => 0);
     for (let i = 0; i < marks.count; i++) this.present[marks.kind[i]] += marks.merged[i];
-    this.painter = new Painter(marks, panel.zeroWindows, this.hidden);
+    this.painter = new Painter(marks, zeroWindows, this.hidden);
     this.selected = -1;
     this.holder = element("div", {
       class: "plot diagram",
@@ -30,12 +31,12 @@ class Diagram {
       "aria-label": `Time–sequence diagram of ${name}. The arrow keys pan, + and - zoom, n and p go to the next and the previous retransmission.`,
     });
     this.tooltip = element("div", { class: "tooltip", role: "status", hidden: "" });
-    this.node = element("figure", { class: "direction" }, element("figcaption", {}, element("h4", {}, panel.title)), this.legend(panel), this.holder);
+    this.node = element("figure", { class: "direction" }, element("figcaption", {}, element("h4", {}, panel.title)), this.legend(), this.holder);
   }
 
   /** Creates the plot. The diagram must be on the page already, because its width counts. */
   start() {
-    const options = plotOptions(this.holder.clientWidth, DIAGRAM_HEIGHT, "Time (s)", "Sequence number (bytes)");
+    const options = plotOptions(this.holder.clientWidth, DIAGRAM_HEIGHT, TIME_LABEL, "Sequence number (bytes)");
     options.series = [{}, { points: { show: false } }];
     options.hooks = { draw: [(plot) => this.draw(plot)] };
     options.cursor.points = { show: false };
@@ -74,7 +75,7 @@ class Diagram {
   }
 
   /** The kinds of marks in the diagram, as buttons that hide and show them. */
-  legend(panel) {
+  legend() {
     const buttons = KINDS.map((kind, number) => {
       if (this.present[number] === 0) return null;
       const sample = element("canvas", { width: "36", height: "36", class: "mark", "aria-hidden": "true" });
@@ -90,7 +91,7 @@ class Diagram {
       toggle.append(sample, `${kind.name} (${formatCount(this.present[number])})`);
       return toggle;
     }).filter(Boolean);
-    if (panel.zeroWindows.length > 0) {
+    if (this.zeroWindows.length > 0) {
       buttons.push(element("span", { class: "zero" }, "zero window"));
     }
     return element("div", { class: "legend", role: "group", "aria-label": "Marks shown" }, ...buttons);
@@ -128,11 +129,11 @@ class Diagram {
 
   /** Explains the shaded time at a point, if it is shaded. */
   showZeroWindow(left, top) {
-    const at = this.plot.posToVal(left, "x") * 1e6;
+    const at = this.plot.posToVal(left, "x");
     const found = this.zeroWindows.find(([from, to]) => from <= at && at <= to);
     this.hideTooltip();
     if (!found) return;
-    const [from, to] = found.map((time) => time / 1e6);
+    const [from, to] = found;
     const lines = ["zero window", `from ${from.toFixed(6)} to ${to.toFixed(6)} s (${formatSeconds(to - from)})`];
     this.fillTooltip(lines);
     this.putTooltip(left, top);
@@ -218,16 +219,17 @@ class Diagram {
   }
 }
 
-/** The diagrams of a connection, which share the time axis. */
-function drawDiagrams(holder, panels, name) {
-  const marks = panels.map((panel) => decodeMarks(panel.marks));
+/** The diagrams of a connection, which share the time axis. `begun`: see `decodeMarks`. */
+function drawDiagrams(holder, { panels, begun }, name) {
+  const marks = panels.map((panel) => decodeMarks(panel.marks, begun));
+  const closed = panels.map((panel) => panel.zeroWindows.map((times) => times.map((time) => (begun + time) / 1e6)));
   const filled = marks.filter((of) => of.count > 0);
   if (filled.length === 0) return [];
   const first = Math.min(...filled.map((of) => of.at[0]));
   const last = Math.max(...filled.map((of) => of.until.reduce((a, b) => Math.max(a, b))));
   const margin = Math.max((last - first) * TIME_MARGIN, SHORTEST_DIAGRAM);
   const range = new SharedRange(first - margin, last + margin, SHORTEST_DIAGRAM);
-  const diagrams = panels.map((panel, i) => new Diagram(panel, marks[i], range, `${name}, ${panel.title}`));
+  const diagrams = panels.map((panel, i) => new Diagram(panel, marks[i], closed[i], range, `${name}, ${panel.title}`));
   const shown = diagrams.filter((diagram) => diagram.marks.count > 0);
   holder.append(zoomButtons(range));
   for (const diagram of shown) {

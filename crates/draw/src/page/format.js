@@ -8,11 +8,16 @@ function formatSeconds(value) {
   return `${threeDigits(value)} s`;
 }
 
+/** A moment, in seconds since the capture's first frame. */
+function formatMoment(value) {
+  return `${value.toFixed(3)} s`;
+}
+
 function formatBytes(value) {
   for (const [factor, unit] of [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
     if (Math.abs(value) >= 0.9995 * factor) return `${threeDigits(value / factor)} ${unit}`;
   }
-  return `${value} B`;
+  return `${Math.round(value)} B`;
 }
 
 function formatShare(value) {

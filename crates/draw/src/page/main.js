@@ -1,6 +1,6 @@
 // Puts the parts together.
 
-const { charts, table } = JSON.parse(document.getElementById("data").textContent);
+const table = JSON.parse(document.getElementById("data").textContent);
 
 /** Draws a connection when it is opened for the first time. */
 function setUpConnection(details) {
@@ -9,8 +9,8 @@ function setUpConnection(details) {
     if (!details.open || drawn) return;
     drawn = true;
     const data = JSON.parse(details.querySelector("script").textContent);
-    const name = details.querySelector("h3").textContent;
-    const diagrams = drawDiagrams(details.querySelector(".diagrams"), data.panels, name);
+    const name = details.querySelector("summary").textContent;
+    const diagrams = drawDiagrams(details.querySelector(".diagrams"), data, name);
     listRetransmissions(details.querySelector(".retransmissions"), diagrams, data);
   });
 }
@@ -24,7 +24,8 @@ function openTarget() {
 }
 
 setUpTheme();
-drawCharts(charts);
+document.querySelectorAll("section.rates").forEach(drawCharts);
+document.querySelectorAll("table.overview").forEach(makeSortable);
 const tableHolder = document.getElementById("table");
 if (tableHolder) new ConnectionTable(tableHolder, table);
 const connections = [...document.querySelectorAll("details.connection")];
@@ -32,7 +33,8 @@ connections.forEach(setUpConnection);
 if (connections.length > 0) {
   const help = `${ZOOM_HELP} n and p go to the next and the previous retransmission.`;
   connections[0].before(element("p", { class: "help" }, help));
-  connections[0].open = true;
+  // Of several captures none is opened unasked.
+  if (!document.querySelector("section.capture")) connections[0].open = true;
 }
 addEventListener("hashchange", openTarget);
 // A link to the connection that the address names already changes nothing there.

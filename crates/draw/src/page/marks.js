@@ -19,10 +19,10 @@ const KINDS = [
 ];
 
 /**
- * Decodes a panel's marks into columns, each with a value for each mark. Times are in seconds.
- * `until`, `low` and `high`: see `Item` in `encoding.rs`.
+ * Decodes a panel's marks into columns, each with a value for each mark. Times are in seconds since the capture's
+ * first frame; the panel's time 0 is `begun` µs after that. `until`, `low` and `high`: see `Item` in `encoding.rs`.
  */
-function decodeMarks({ count, bytes, texts }) {
+function decodeMarks({ count, bytes, texts }, begun) {
   const encoded = Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0));
   const numbers = () => new Float64Array(count);
   const marks = {
@@ -53,7 +53,7 @@ function decodeMarks({ count, bytes, texts }) {
     const zigzag = unsigned();
     return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
   };
-  let [time, frame] = [0, 0];
+  let [time, frame] = [begun, 0];
   const last = KINDS.map(() => ({ high: 0, length: 0 }));
   for (let i = 0; i < count; i++) {
     const head = encoded[place++];

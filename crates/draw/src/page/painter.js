@@ -100,8 +100,8 @@ class Painter {
   paintZeroWindows({ context, bbox, x }) {
     context.fillStyle = colour("zero-window");
     for (const [from, to] of this.zeroWindows) {
-      const left = x(from / 1e6);
-      context.fillRect(left, bbox.top, Math.max(x(to / 1e6) - left, 1), bbox.height);
+      const left = x(from);
+      context.fillRect(left, bbox.top, Math.max(x(to) - left, 1), bbox.height);
     }
   }
 

@@ -1,23 +1,62 @@
 //! The parts of the page that are HTML and need no script.
 
-use super::{Breakdown, Connection, Page, Part, Point, Ranked, Section};
+use super::{Body, Breakdown, Connection, Overview, Page, Part, Point, Ranked, Section};
 use crate::html::escaped;
-use std::{collections::HashSet, fmt::Write};
+use std::{collections::HashMap, fmt::Write};
 
-// Writing to a string cannot fail, so results are ignored.
-pub(super) fn sections(html: &mut String, page: &Page) {
-    let shown: HashSet<&str> = page.connections.iter().map(|c| c.id.as_str()).collect();
-    // Advice follows the problems.
-    let (first, others) = page.sections.split_at(page.sections.len().min(1));
-    for part in first.iter().chain(&page.advice).chain(others) {
-        section(html, part, &shown);
+/// Where a body stands: on the page itself, or in the section of a capture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The level of its headings.
+    pub level: u8,
+    /// The number of the capture, from 0.
+    capture: Option<usize>,
+}
+
+impl Place {
+    /// The page itself.
+    pub const WHOLE: Self = Self { level: 2, capture: None };
+
+    /// The section of a capture, by its number.
+    pub const fn capture(number: usize) -> Self {
+        Self { level: 3, capture: Some(number) }
+    }
+
+    /// An id of its own for a part of this name.
+    pub fn id(self, name: &str) -> String {
+        match self.capture {
+            Some(number) => format!("{name}-{}", number + 1),
+            None => name.into(),
+        }
+    }
+
+    /// Opens a section of this name.
+    pub fn open_section(self, html: &mut String, name: &str, heading: &str) {
+        let (id, level) = (self.id(name), self.level);
+        write!(
+            html,
+            "<section id=\"{id}\" class=\"{name}\" aria-labelledby=\"{id}-heading\">\n\
+             <h{level} id=\"{id}-heading\">{heading}</h{level}>\n"
+        )
+        .ok();
     }
 }
 
-fn section(html: &mut String, part: &Section, shown: &HashSet<&str>) {
-    write!(html, "<section class=\"sentences\">\n<h2>{}</h2>\n", escaped(&part.heading)).ok();
+// Writing to a string cannot fail, so results are ignored.
+pub(super) fn sections(html: &mut String, body: &Body, place: Place) {
+    let shown: HashMap<&str, u64> = body.connections.iter().map(|c| (c.id.as_str(), c.number)).collect();
+    // Advice follows the problems.
+    let (first, others) = body.sections.split_at(body.sections.len().min(1));
+    for part in first.iter().chain(&body.advice).chain(others) {
+        section(html, part, place, &shown);
+    }
+}
+
+fn section(html: &mut String, part: &Section, place: Place, shown: &HashMap<&str, u64>) {
+    let level = place.level;
+    write!(html, "<section class=\"sentences\">\n<h{level}>{}</h{level}>\n", escaped(&part.heading)).ok();
     for paragraph in &part.paragraphs {
-        writeln!(html, "<p>{}</p>", escaped(paragraph)).ok();
+        writeln!(html, "<p>{}</p>", prose(paragraph)).ok();
     }
     if !part.ranked.is_empty() {
         html.push_str("<ol class=\"ranked\">\n");
@@ -27,7 +66,7 @@ fn section(html: &mut String, part: &Section, shown: &HashSet<&str>) {
                 "<li><strong>{}</strong> <span class=\"amount\">{}</span> <span>{}</span></li>",
                 escaped(name),
                 escaped(amount),
-                escaped(text)
+                prose(text)
             )
             .ok();
         }
@@ -43,26 +82,87 @@ fn section(html: &mut String, part: &Section, shown: &HashSet<&str>) {
     html.push_str("</section>\n");
 }
 
-fn point(html: &mut String, point: &Point, shown: &HashSet<&str>) {
-    let text = escaped(&point.text);
-    let link = point.connection.as_deref().filter(|id| shown.contains(id));
-    match link.map(escaped) {
-        Some(id) => writeln!(html, "<li>{text} <a href=\"#connection-{id}\">Connection {id}</a></li>"),
+fn point(html: &mut String, point: &Point, shown: &HashMap<&str, u64>) {
+    let text = prose(&point.text);
+    let link = point.connection.as_deref().and_then(|id| shown.get_key_value(id));
+    match link {
+        Some((id, number)) => {
+            writeln!(html, "<li>{text} <a href=\"#connection-{}\">Connection {number}</a></li>", escaped(id))
+        }
         None => writeln!(html, "<li>{text}</li>"),
     }
     .ok();
+}
+
+/// A sentence, with code where backticks enclose it.
+fn prose(text: &str) -> String {
+    let mut html = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('`')
+        && let Some((code, after)) = after.split_once('`')
+    {
+        write!(html, "{}<code>{}</code>", escaped(before), escaped(code)).ok();
+        rest = after;
+    }
+    html + &escaped(rest)
+}
+
+/// A row for each of several captures. The first `shown` captures have sections to link to.
+pub(super) fn overview(page: &Page, shown: usize) -> String {
+    let linked = |i| (i < shown).then(|| Place::capture(i).id("capture"));
+    let of = page.overview.as_ref();
+    of.map_or_else(String::new, |of| rows(of, Place::WHOLE, "captures", linked))
+}
+
+/// A table in a section of this name. `linked` gives the part of the page that a row's first cell leads to.
+pub(super) fn rows(of: &Overview, place: Place, name: &str, linked: impl Fn(usize) -> Option<String>) -> String {
+    let Overview { heading, columns, rows } = of;
+    let mut html = String::new();
+    place.open_section(&mut html, name, &escaped(heading));
+    write!(
+        html,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table class=\"overview\">\n<thead><tr>",
+        escaped(heading)
+    )
+    .ok();
+    let class = |number: usize| match columns.get(number).is_some_and(|column| column.kind.is_number()) {
+        true => " class=\"number\"",
+        false => "",
+    };
+    for (i, column) in columns.iter().enumerate() {
+        let (class, about) = (class(i), escaped(&column.about));
+        write!(html, "<th scope=\"col\"{class} title=\"{about}\">{}</th>", escaped(&column.heading)).ok();
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for (i, row) in rows.iter().enumerate() {
+        html.push_str("<tr>");
+        for (j, cell) in row.iter().enumerate() {
+            let text = escaped(&cell.text);
+            let value = cell.value.map_or(String::new(), |value| format!(" data-value=\"{value}\""));
+            match (j, linked(i)) {
+                (0, Some(id)) => write!(html, "<th scope=\"row\"><a href=\"#{id}\">{text}</a></th>"),
+                (0, None) => write!(html, "<th scope=\"row\">{text}</th>"),
+                _ => write!(html, "<td{}{value}>{text}</td>", class(j)),
+            }
+            .ok();
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody>\n</table>\n</div>\n</section>\n");
+    html
 }
 
 /// The width of a bar in its own units.
 const BAR: f64 = 1000.0;
 
 /// A bar with a table of its parts.
-pub(super) fn breakdown(html: &mut String, of: &Breakdown) {
+pub(super) fn breakdown(html: &mut String, of: &Breakdown, place: Place) {
+    let heading = place.level + 1;
     let parts: Vec<&Part> = of.parts.iter().filter(|part| part.amount.is_finite() && part.amount > 0.0).collect();
     let whole: f64 = parts.iter().map(|part| part.amount).sum();
     write!(
         html,
-        "<figure class=\"breakdown\"><figcaption><h3>{}</h3><p>{}</p></figcaption>\n\
+        "<figure class=\"breakdown\"><figcaption><h{heading}>{}</h{heading}><p>{}</p></figcaption>\n\
          <svg class=\"bar\" viewBox=\"0 0 {BAR} 28\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\n",
         escaped(&of.heading),
         escaped(&of.about)
@@ -116,8 +216,14 @@ fn swatch(html: &mut String, colour: usize, (left, width, height): (f64, f64, f6
         write!(html, "<title>{}</title>", escaped(title)).ok();
     }
     html.push_str("</rect>");
-    if colour != Part::GREY && colour >= Part::COLOURS {
-        write!(html, "<rect class=\"stripes\" {size}></rect>").ok();
+    if colour == Part::GREY {
+        return;
+    }
+    let pattern = colour / Part::COLOURS;
+    for (bit, name) in [(1, "stripes"), (2, "dots")] {
+        if pattern & bit != 0 {
+            write!(html, "<rect class=\"{name}\" {size}></rect>").ok();
+        }
     }
 }
 

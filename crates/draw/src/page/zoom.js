@@ -248,11 +248,24 @@ function plotOptions(width, height, xLabel, yLabel) {
     cursor: { drag: { x: false, y: false, setScale: false }, y: false },
     scales: { x: { time: false, auto: false }, y: { auto: false } },
     axes: [
-      axis(xLabel, { size: 34, labelSize: 20, values: (_, splits, _axis, _space, step) => splits.map((value) => value.toFixed(decimalsOf(step))) }),
+      axis(xLabel, { size: 34, space: labelSpace, labelSize: 20, values: (_, splits, _axis, _space, step) => splits.map((value) => value.toFixed(decimalsOf(step))) }),
       axis(yLabel, { size: 52, labelSize: 20, values: (_, splits, _axis, _space, step) => axisLabels(splits, step) }),
     ],
   };
 }
+
+/** Between labels of the x axis there is room for the longest of them, in pixels. */
+function labelSpace(plot, _axis, min, max, width) {
+  // The first guess decides how many labels there are, and so how many decimals they have.
+  const step = ((max - min) * LEAST_LABEL_SPACE) / Math.max(width, 1);
+  const decimals = Math.max(Math.ceil(-Math.log10(step)), 0);
+  const characters = Math.max(max, 1).toFixed(decimals).length;
+  return Math.max(LEAST_LABEL_SPACE, (characters + 2) * LABEL_CHARACTER);
+}
+
+const LEAST_LABEL_SPACE = 50;
+/** The width of a digit in the font of the labels, in pixels. */
+const LABEL_CHARACTER = 7;
 
 /** The width of plots on paper, in pixels: A4 and Letter have more within their margins. */
 const PAPER_WIDTH = 680;

@@ -3,12 +3,13 @@
 
 use recoup_draw::{
     page::{
-        Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Ranked, Row,
-        Section, Series, Table,
+        Body, Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Ranked,
+        Row, Section, Series, Table,
     },
     sequence::{AckArrival, Control, MarkRecorder, Necessity, Panel},
 };
 use recoup_units::{Instant, Offset, Span, SplitMix};
+use std::time::Duration;
 
 /// The size of a report.
 #[derive(Clone, Copy, Debug)]
@@ -53,13 +54,20 @@ pub fn page(size: Size) -> Page {
     Page {
         title: "web1.pcapng".into(),
         summary: "9.1 s, 12,345 connections, 22.8 MB, captured at the server".into(),
-        sections: sections(),
-        advice: None,
-        breakdowns: breakdowns(),
-        charts: charts(),
+        body: Body {
+            changes: Vec::new(),
+            groups: Vec::new(),
+            clock: "Seconds count from the first frame, captured 2026-11-22 10:00:00 UTC.".into(),
+            sections: sections(),
+            advice: None,
+            breakdowns: breakdowns(),
+            charts: charts(),
+            connections: (0..size.details).map(|i| connection(i, size.segments)).collect(),
+            connections_about: "These are the connections that lost most time.".into(),
+        },
+        overview: None,
         table: table(size.rows),
-        connections: (0..size.details).map(|i| connection(i, size.segments)).collect(),
-        connections_about: "These are the connections that lost most time.".into(),
+        captures: Vec::new(),
         notes: vec!["Times are those of the capture's clock.".into()],
         generator: "Recoup 0.1.0".into(),
     }
@@ -137,13 +145,13 @@ fn breakdowns() -> Vec<Breakdown> {
 
 fn charts() -> Vec<Chart> {
     let mut numbers = SplitMix(7);
-    let seconds: Vec<f64> = (0..900).map(|i| f64::from(i) * 0.01).collect();
+    let intervals: Vec<(f64, f64)> = (0..900).map(|i| (f64::from(i) * 0.01, f64::from(i + 1) * 0.01)).collect();
     let mut line = |name: &str, level: f64, spread: f64| Series {
         name: name.into(),
-        values: seconds
+        values: intervals
             .iter()
             .enumerate()
-            .map(|(i, s)| {
+            .map(|(i, (s, _))| {
                 let value = level * (1.0 + 0.5 * (s * 1.3).sin()) + spread * share(&mut numbers);
                 (i % 217 > 4).then_some(value)
             })
@@ -153,8 +161,8 @@ fn charts() -> Vec<Chart> {
         heading: heading.into(),
         about: "Of all connections, in intervals of 10 ms.".into(),
         y_label: y_label.into(),
-        x_label: "Time since 2026-11-22 10:00:00 UTC (s)".into(),
-        seconds: seconds.clone(),
+        x_label: "seconds since the first frame".into(),
+        intervals: intervals.clone(),
         series,
     };
     vec![
@@ -248,6 +256,8 @@ fn connection(i: usize, segments: u64) -> Connection {
     let fact = |name: &str, value: &str| (name.to_string(), value.to_string());
     Connection {
         id: i.to_string(),
+        number: i as u64,
+        begun: Duration::from_micros(2_130_000 + 17 * i as u64),
         title: format!("10.193.1.2:{} → 192.0.2.10:443: 1.20 s lost of 1.32 s (lost SYN-ACK)", 31_406 + i),
         facts: vec![
             fact("Begun", "2.130 s"),
