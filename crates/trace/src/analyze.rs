@@ -47,7 +47,7 @@ use crate::{
     hosts::{Hosts, KnownHosts},
     read::{CapturedPacket, Counts, LeftOut, PacketSource, ReadError},
 };
-pub use analyzer::{Analyzer, ResumeError};
+pub use analyzer::{Analyzer, ResumeError, SoFarError};
 use exchange::Exchange;
 pub use exchange::{ForeignFacts, PartitionLog};
 pub use merge::MergeError;

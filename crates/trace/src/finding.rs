@@ -467,6 +467,13 @@ impl Connection {
     pub fn duration(&self) -> Duration {
         self.ended.since(self.begun)
     }
+
+    /// The time that both directions lost. No moment counts twice.
+    pub fn lost(&self) -> LostTime {
+        let mut lost = self.directions[0].lost;
+        lost.merge(&self.directions[1].lost);
+        lost
+    }
 }
 
 /// On which side of the capture point packets were lost, by retransmissions that were needed.
@@ -476,6 +483,20 @@ pub struct PlacedLosses {
     pub before: u64,
     /// The capture holds an earlier copy, which the receiver did not get: it was lost behind the capture point.
     pub behind: u64,
+}
+
+/// Lost segments by whether a queue on the path was full when they were sent, as the round trips beside them show. The rules are
+/// in `cost::queue`, and in docs/explain.md.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueLosses {
+    /// Lost while round trips were longest: a full queue dropped them.
+    pub full: u64,
+    /// Lost while round trips were clearly shorter than that: something else dropped them.
+    pub not_full: u64,
+    /// The capture does not show it.
+    pub unknown: u64,
+    /// The median round trip beside the losses by a full queue; `None` without one.
+    pub full_rtt: Option<Duration>,
 }
 
 /// Data sent by one end of a connection.
@@ -498,6 +519,8 @@ pub struct Direction {
     pub probes: u64,
     /// Away from its sender: needed retransmissions of what was lost on either side of the capture point.
     pub losses: PlacedLosses,
+    /// Its losses by whether a queue was full.
+    pub queue_losses: QueueLosses,
     /// Bytes of the sequence space that the capture does not hold.
     pub missing: u64,
     /// Packets that do not belong to the connection: sequence numbers far from its own, resets
@@ -527,8 +550,10 @@ pub struct Direction {
     pub least_rto: Option<Duration>,
     /// Recoveries: each lasts from a retransmission to the ACK of everything sent before it.
     pub episodes: u32,
-    /// Time spent detecting losses and recovering from them, including supposed losses.
-    pub recovering: Duration,
+    /// Time spent detecting losses, real or not, and recovering from them, as the 2007 study counts it: from the first
+    /// transmission of what was lost to the ACK that ends the recovery. Most of it passes without a loss as well:
+    /// [`lost`](Self::lost) is what a loss cost.
+    pub detecting_and_recovering: Duration,
     /// Its life, from the connection's first packet to the last, divided by the sender's state.
     pub time: TimeByState,
     /// The time it lost, by cause.

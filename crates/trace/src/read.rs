@@ -4,7 +4,8 @@
 //! - **Out**: one [`CapturedPacket`] per TCP segment, and [`Counts`] of all frames.
 //!
 //! ```text
-//! file, stdin ─► window: decompress (gzip, zstd), read ahead ─► classic │ sections ─► frames ◄── link, tunnel
+//! file, stdin ─► window: decompress (gzip, zstd), read ahead ─► records: classic │ sections ─┬► frames ◄── link, tunnel
+//!                                                                                         └► raw: the records themselves
 //! ```
 //!
 //! | module | what it does |
@@ -13,6 +14,9 @@
 //! | `unpack`, `window` | decompress ahead on a thread; hold the bytes that are being read |
 //! | `classic`, `sections` | read the records of pcap and the blocks of pcapng |
 //! | `clock` | converts ticks of a capture's clock to nanoseconds since 1970 |
+//! | `records` | reads one record after another, for a sink |
+//! | `raw`, `marks` | the records with their bytes and the parts of each frame, for programs that write captures again |
+//! | `placeholder` | the shortest frame that is no segment for a given reason |
 //! | `packet` | passes packets on in a compact form |
 //! | `link`, `tunnel` | find the IP packet in a frame, and in an IP packet that carries another one |
 //! | `frames` | decode the segment and count frames |
@@ -42,31 +46,24 @@ mod frames;
 mod icmp;
 mod joined;
 mod link;
+mod marks;
 mod packet;
+mod placeholder;
+mod raw;
+mod records;
 mod sections;
 mod sniff;
 mod tunnel;
 mod unpack;
 mod window;
 
-use recoup_units::{Instant, visible};
+use recoup_units::Instant;
 use recoup_wire::{Ecn, Endpoints, Flags, Segment};
 use serde::{Deserialize, Serialize};
-use std::{
-    fs::File,
-    io::{self, Cursor, Read},
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{io::Read, path::Path};
 
-use classic::Classic;
 use frames::Frames;
-use sections::Sections;
-use sniff::Kind;
-use window::Window;
+use records::{Records, name_of};
 
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
 pub use error::ReadError;
@@ -74,7 +71,10 @@ pub use joined::{
     CapturePart, Joined, JoinedFile, JoinedFiles, JoinedOrder, OrderedPackets, Record, RecordedFile, RecordedPart,
     record_file,
 };
+pub use marks::Part;
 pub use packet::Packet;
+pub use placeholder::placeholder;
+pub use raw::{FrameReader, RawFrame, RawReader, RawRecord, RewriteError};
 pub use tunnel::{Tunnel, TunnelKind};
 
 /// The longest record of a classic capture, and the longest packet block of pcapng without its
@@ -173,45 +173,6 @@ pub trait PacketSource: Send {
         Self: Sized;
 }
 
-/// The format of a capture.
-#[derive(Debug)]
-enum Container {
-    Classic(Classic),
-    Sections(Sections),
-}
-
-/// The result of reading one record or block.
-#[derive(Debug)]
-enum Step {
-    /// It was a TCP segment.
-    Found,
-    /// It was none, or more input had to be read first.
-    Passed,
-    /// The capture ends here. Boxed, because it is rare, and steps are returned once a packet.
-    Over(Box<Over>),
-}
-
-/// Continuation after a capture.
-#[derive(Debug)]
-enum Over {
-    /// Another one begins.
-    Another(Kind),
-    /// The input is over.
-    End(Ending),
-}
-
-impl Step {
-    #[cold]
-    fn another(kind: Kind) -> Self {
-        Self::Over(Box::new(Over::Another(kind)))
-    }
-
-    #[cold]
-    fn end(ending: Ending) -> Self {
-        Self::Over(Box::new(Over::End(ending)))
-    }
-}
-
 /// Reads the TCP segments of a capture, one after another.
 ///
 /// ```no_run
@@ -227,15 +188,9 @@ impl Step {
 /// ```
 #[derive(Debug)]
 pub struct Reader<'a> {
-    name: String,
-    window: Window<'a>,
-    container: Container,
-    frames: Frames,
+    records: Records<'a, Frames>,
     /// The packet last given out in full.
     given_out: CapturedPacket,
-    ending: Option<Ending>,
-    taken: Arc<AtomicU64>,
-    size: Option<u64>,
 }
 
 impl Reader<'static> {
@@ -245,24 +200,14 @@ impl Reader<'static> {
     /// # Errors
     /// If it cannot be read, or does not begin like a capture.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        if path.as_os_str() == "-" {
-            return Self::with("standard input".into(), io::stdin(), None, unpack::ahead);
-        }
-        let file = name_of(path);
-        let unreadable = |source| ReadError::Unreadable { file: file.clone(), source };
-        let input = File::open(path).map_err(unreadable)?;
-        let about = input.metadata().map_err(unreadable)?;
-        if about.is_dir() {
-            return Err(ReadError::Directory { file });
-        }
-        let size = about.is_file().then_some(about.len());
-        Self::with(file, input, size, unpack::ahead)
+        Records::open(path, Frames::default()).map(Self::from)
     }
 }
 
-/// The name of a file, in which no character acts on a terminal or ends a line.
-fn name_of(path: &Path) -> String {
-    visible(&path.to_string_lossy()).into_owned()
+impl<'a> From<Records<'a, Frames>> for Reader<'a> {
+    fn from(records: Records<'a, Frames>) -> Self {
+        Self { records, given_out: CapturedPacket::from(&Packet::default()) }
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -271,44 +216,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If it cannot be read, or does not begin like a capture.
     pub fn new(name: &str, input: impl Read + Send + 'a) -> Result<Self, ReadError> {
-        Self::with(name.into(), input, None, unpack::in_place)
-    }
-
-    /// `unpack` decompresses the input.
-    fn with<R: Read + Send + 'a>(
-        name: String,
-        input: R,
-        size: Option<u64>,
-        unpack: unpack::Unpack<'a>,
-    ) -> Result<Self, ReadError> {
-        let taken = Arc::new(AtomicU64::new(0));
-        let mut input = CountingReader { input, taken: Arc::clone(&taken) };
-        let unreadable = |source| ReadError::Unreadable { file: name.clone(), source };
-        let mut head = Vec::new();
-        let beginning = input.by_ref().take(sniff::HEAD_LENGTH).read_to_end(&mut head);
-        beginning.map_err(unreadable)?;
-        let compression = sniff::compression(&head);
-        let input = Cursor::new(head).chain(input);
-        let mut window = match compression {
-            Some(compression) => Window::new(unpack(Box::new(input), compression).map_err(unreadable)?),
-            None => Window::new(Box::new(input)),
-        };
-        window.fill(sniff::HEAD_LENGTH as usize);
-        let kind = match sniff::kind(window.bytes()) {
-            Ok(kind) => kind,
-            Err(found) => return Err(ReadError::beginning(name, found, &mut window)),
-        };
-        let container = Container::open(kind, &mut window).map_err(|e| e.in_file(&name))?;
-        Ok(Self {
-            name,
-            window,
-            container,
-            frames: Frames::default(),
-            given_out: CapturedPacket::from(&Packet::default()),
-            ending: None,
-            taken,
-            size,
-        })
+        Records::new(name, input, Frames::default()).map(Self::from)
     }
 
     /// The next TCP segment, in the order of the file; `None` when reading has ended.
@@ -325,44 +233,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the next segment or ICMP message into `packet`; `false` when reading has ended.
-    #[inline]
-    fn step(&mut self, packet: &mut Packet) -> bool {
-        while self.ending.is_none() {
-            let step = match &mut self.container {
-                Container::Classic(classic) => classic.step(&mut self.window, &mut self.frames, packet),
-                Container::Sections(ng) => ng.step(&mut self.window, &mut self.frames, packet),
-            };
-            match step {
-                Step::Found => return true,
-                Step::Passed => {}
-                Step::Over(over) => self.advance(*over),
-            }
-        }
-        false
-    }
-
-    /// Continues with the next capture in the file, or ends.
-    #[cold]
-    fn advance(&mut self, over: Over) {
-        if let Container::Sections(sections) = &mut self.container {
-            sections.close(&mut self.frames);
-        }
-        match over {
-            Over::Another(kind) => {
-                let offset = self.window.offset();
-                match Container::open(kind, &mut self.window) {
-                    Ok(container) => self.container = container,
-                    Err(why) => self.ending = Some(why.ending(offset)),
-                }
-            }
-            Over::End(ending) => self.ending = Some(ending),
-        }
-    }
-
     /// The time of the first frame that is no segment.
     fn first_skipped_at(&self) -> Option<Instant> {
-        self.frames.first_skipped_at()
+        self.records.sink.first_skipped_at()
     }
 
     /// The latest packet.
@@ -372,24 +245,22 @@ impl<'a> Reader<'a> {
 
     /// Counts no frame up to this one by what it is: another run did.
     fn count_after(&mut self, frame: u64) {
-        self.frames.count_after(frame);
+        self.records.sink.count_after(frame);
     }
 
     /// Forgets the segments counted so far but for the latest `count`, and what was dropped.
     fn forget_segments(&mut self, count: u64) {
-        self.frames.forget_segments(count);
+        self.records.sink.forget_segments(count);
     }
 
     /// The counts, and how reading ended.
     fn into_counts(self) -> Counts {
-        let mut counts = self.frames.into_counts();
-        counts.ending = self.ending.unwrap_or(Ending::Whole);
-        counts
+        self.records.sink.into_counts(self.records.ending)
     }
 
     /// How the capture ended, once [`next`](Self::next) has returned `None`.
     pub fn ending(&self) -> Option<&Ending> {
-        self.ending.as_ref()
+        self.records.ending.as_ref()
     }
 
     /// Reads the rest and returns the counts.
@@ -406,7 +277,7 @@ impl PacketSource for Reader<'_> {
     #[inline]
     fn next_or_message(&mut self) -> Option<&CapturedPacket> {
         let mut packet = Packet::default();
-        if !self.step(&mut packet) {
+        if !self.records.step(&mut packet) {
             return None;
         }
         self.given_out = CapturedPacket::from(&packet);
@@ -415,53 +286,28 @@ impl PacketSource for Reader<'_> {
 
     #[inline]
     fn next_into(&mut self, packet: &mut Packet) -> bool {
-        self.step(packet)
+        self.records.step(packet)
     }
 
     fn counts(&self) -> &Counts {
-        self.frames.counts()
+        self.records.sink.counts()
     }
 
     fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
+        self.records.taken()
     }
 
     fn size(&self) -> Option<u64> {
-        self.size
+        self.records.size
     }
 
     fn name(&self) -> &str {
-        &self.name
+        &self.records.name
     }
 
     fn stop(self) -> Result<Counts, ReadError> {
-        let file = self.name.clone();
+        let file = self.records.name.clone();
         self.into_counts().of_known_link(file)
-    }
-}
-
-impl Container {
-    /// Reads the header of a capture.
-    fn open(kind: Kind, window: &mut Window<'_>) -> Result<Self, error::Header> {
-        match kind {
-            Kind::Classic => Classic::open(window).map(Self::Classic),
-            Kind::Sections => Ok(Self::Sections(Sections::open(window)?)),
-        }
-    }
-}
-
-/// Counts the bytes read.
-#[derive(Debug)]
-struct CountingReader<R> {
-    input: R,
-    taken: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for CountingReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        self.taken.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
     }
 }
 

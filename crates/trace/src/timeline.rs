@@ -19,24 +19,47 @@ pub struct Bin {
     pub retransmissions: u64,
     /// Bytes that were acknowledged for the first time.
     pub acknowledged: u64,
-    /// Round-trip time samples, and their sum.
-    rtts: u64,
-    rtt_nanos: u64,
+    /// Round-trip times of the data of each side.
+    rtts: [Rtts; 2],
+}
+
+/// Round-trip time samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Rtts {
+    samples: u64,
+    /// Their sum.
+    nanos: u64,
 }
 
 impl Bin {
-    /// The mean round-trip time; `None` without samples.
+    /// The mean round-trip time of both sides; `None` without samples.
     pub fn mean_rtt(&self) -> Option<Duration> {
-        let mean = self.rtt_nanos.checked_div(self.rtts)?;
-        Some(Duration::from_nanos(mean))
+        let [clients, servers] = self.rtts;
+        let nanos = clients.nanos.saturating_add(servers.nanos);
+        nanos.checked_div(clients.samples + servers.samples).map(Duration::from_nanos)
     }
 
-    fn merge(&mut self, other: &Self) {
+    /// The mean time from data of clients (0) or servers (1) to the ACK of it, where the data passed the capture point
+    /// before it reached its receiver; `None` without samples.
+    pub fn mean_rtt_of(&self, side: usize) -> Option<Duration> {
+        let Rtts { samples, nanos } = self.rtts.get(side)?;
+        nanos.checked_div(*samples).map(Duration::from_nanos)
+    }
+
+    /// How many round-trip times [`mean_rtt_of`](Self::mean_rtt_of) is the mean of.
+    pub fn rtt_samples(&self, side: usize) -> u64 {
+        self.rtts.get(side).map_or(0, |of| of.samples)
+    }
+
+    /// Adds what another bin counts.
+    pub fn merge(&mut self, other: &Self) {
         self.segments += other.segments;
         self.retransmissions += other.retransmissions;
         self.acknowledged += other.acknowledged;
-        self.rtts += other.rtts;
-        self.rtt_nanos = self.rtt_nanos.saturating_add(other.rtt_nanos);
+        for (mine, theirs) in self.rtts.iter_mut().zip(&other.rtts) {
+            mine.samples += theirs.samples;
+            mine.nanos = mine.nanos.saturating_add(theirs.nanos);
+        }
     }
 }
 
@@ -57,15 +80,16 @@ impl Timeline {
         self.bin(at).segments += 1;
     }
 
-    /// An ACK was captured that acknowledges `bytes` for the first time. `rtt`: the time since the newest
-    /// of them was sent, if it was sent once.
+    /// An ACK was captured that acknowledges `bytes` of this side, 0 or 1, for the first time. `rtt`: the time since
+    /// the newest of them was sent, if it was sent once and says how far away the receiver is.
     #[inline]
-    pub(crate) fn on_ack(&mut self, at: Instant, bytes: u64, rtt: Option<u64>) {
+    pub(crate) fn on_ack(&mut self, at: Instant, side: usize, bytes: u64, rtt: Option<u64>) {
         let bin = self.bin(at);
         bin.acknowledged += bytes;
         if let Some(rtt) = rtt {
-            bin.rtts += 1;
-            bin.rtt_nanos = bin.rtt_nanos.saturating_add(rtt);
+            let rtts = &mut bin.rtts[side];
+            rtts.samples += 1;
+            rtts.nanos = rtts.nanos.saturating_add(rtt);
         }
     }
 

@@ -55,6 +55,20 @@ pub enum ResumeError {
     Damaged(&'static str),
 }
 
+/// Why there are no findings so far.
+#[derive(Debug, Error)]
+pub enum SoFarError {
+    /// The capture cannot be analyzed.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The state cannot be copied.
+    #[error("the state cannot be copied: {0}")]
+    Copy(#[from] postcard::Error),
+    /// The copy cannot be resumed.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+}
+
 impl<F: Findings> Analyzer<F> {
     /// An analysis that has read nothing yet. `findings` is called once for each shard of the
     /// connections.
@@ -91,16 +105,37 @@ impl<F: Findings> Analyzer<F> {
         mut source: S,
         mut watch: impl FnMut(&S) -> bool + Send,
     ) -> Result<(), ReadError> {
-        let before = self.state.counts.frames;
         let mut count = 0_u64;
-        let packets = |packet: &mut Packet| {
+        self.read_part(&mut source, |source| {
             let asked = count.is_multiple_of(PACKETS_PER_WATCH);
             count += 1;
-            let more = (!asked || watch(&source)) && source.next_into(packet);
+            !asked || watch(source)
+        });
+        self.end_capture(source)
+    }
+
+    /// Analyzes the next packets of a capture, of which others may follow. `watch` is called before each packet. If it
+    /// returns `false`, the part ends. [`end_capture`](Self::end_capture) follows the last part. Returns whether the capture may have more packets.
+    pub fn read_part<S: PacketSource>(&mut self, source: &mut S, mut watch: impl FnMut(&S) -> bool + Send) -> bool {
+        let before = self.state.counts.frames;
+        let mut ended = false;
+        let packets = |packet: &mut Packet| {
+            let more = watch(source) && {
+                ended = !source.next_into(packet);
+                !ended
+            };
             packet.frame += before;
             more
         };
         self.on_threads(|this, in_parallel| this.rounds(packets, false, in_parallel));
+        !ended
+    }
+
+    /// No more parts of this capture will be [read](Self::read_part).
+    ///
+    /// # Errors
+    /// Those of [`PacketSource::stop`].
+    pub fn end_capture<S: PacketSource>(&mut self, source: S) -> Result<(), ReadError> {
         source.name().clone_into(&mut self.state.name);
         self.state.counts.append(source.stop()?);
         Ok(())
@@ -139,6 +174,21 @@ impl<F: Findings> Analyzer<F> {
         let findings = self.findings.as_mut_slice();
         let fill = |round: &mut Round| feed.fill(&mut packets, round, last);
         shards.take_rounds(coming, fill, findings, in_parallel);
+    }
+
+    /// The findings if the capture ended here, of which `counts` were read. The analysis itself goes on, untouched.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish); also if the state cannot be copied, which would be a defect.
+    pub fn so_far(&self, settings: &Settings, counts: Counts) -> Result<Analysis<F>, SoFarError>
+    where
+        F: Clone,
+    {
+        // Threads share parts of the state: a copy of what is saved shares nothing.
+        let mut state: SavedAnalysis = postcard::from_bytes(&postcard::to_allocvec(&self.state)?)?;
+        state.resume(settings)?;
+        state.counts.append(counts);
+        Ok(Self { state, findings: self.findings.clone(), threads: None }.finish()?)
     }
 
     /// State from which the analysis goes on after a pause. Save it before [`finish`](Self::finish).

@@ -33,7 +33,7 @@ const ROUNDS: u64 = 64;
 /// less, and few enough to take little memory.
 const LONGEST_ROUND: usize = 1 << 15;
 
-/// A timestamp this much before the latest is no late packet, in ns.
+/// A timestamp more than this before the latest is no late packet, in ns.
 const MOST_LATE: u64 = 1_000_000_000;
 
 /// No clock is right that shows a later time (the year 2262), in ns.
@@ -84,7 +84,8 @@ pub(super) struct PacketFeed {
     /// Corrections added to timestamps and subtracted from them, in ns. One of them is 0.
     add: u64,
     take: u64,
-    unsorted: bool,
+    /// How much a packet was late at most, in ns; 0: none was late.
+    most_late: u64,
     /// A packet read ahead, or one whose time depends on the packet after it. Boxed, because it is rare and the struct
     /// is moved.
     next: Option<Box<Packet>>,
@@ -106,7 +107,7 @@ impl PacketFeed {
             latest: None,
             add: 0,
             take: 0,
-            unsorted: false,
+            most_late: 0,
             next: None,
             clock: ClockAnomalies::default(),
             window,
@@ -125,10 +126,10 @@ impl PacketFeed {
         last: bool,
     ) -> bool {
         let is_full = self.deal(packets, round, last);
-        round.describe(self.facts(match self.unsorted {
+        round.describe(self.facts(match self.most_late {
             _ if !is_full => RoundOrder::Last,
-            true => RoundOrder::Unsorted,
-            false => RoundOrder::Sorted,
+            0 => RoundOrder::Sorted,
+            late => RoundOrder::Unsorted { until: self.sorted_until(late) },
         }));
         if is_full {
             self.dealt = self.dealt.saturating_add(round.len() as u64);
@@ -155,7 +156,7 @@ impl PacketFeed {
 
     /// Goes on by the clock that shows the later time.
     pub fn merge(&mut self, other: Self, frames: u64) {
-        self.unsorted |= other.unsorted;
+        self.most_late = self.most_late.max(other.most_late);
         self.dealt = self.dealt.saturating_add(other.dealt);
         self.clock.append(&other.clock, |frame| frame + frames);
         self.outside_window = self.outside_window.saturating_add(other.outside_window);
@@ -170,6 +171,13 @@ impl PacketFeed {
     pub fn facts(&self, order: RoundOrder) -> RoundFacts {
         let (window_begins, window_ends) = self.window_times;
         RoundFacts { order, latest: self.latest.unwrap_or_default().min(window_ends), window_begins }
+    }
+
+    /// No packet will come that was captured before, if none is later than twice as late as those so far. All shards hold
+    /// back packets of the same time, so that a connection's number does not depend on its shard.
+    fn sorted_until(&self, most_late: u64) -> Instant {
+        let held = most_late.saturating_mul(2).min(MOST_LATE);
+        Instant::from_nanos(self.latest.unwrap_or_default().as_nanos().saturating_sub(held))
     }
 
     /// How many packets make the next round complete.
@@ -259,7 +267,7 @@ impl PacketFeed {
     #[cold]
     fn resolve_jump(&mut self, packet: &Packet, time: Instant, latest: Instant) -> Instant {
         if !self.depends_on_next(time, latest) {
-            self.unsorted = true;
+            self.most_late = self.most_late.max(latest.nanos_since(time));
             return time;
         }
         let next = self.next.as_ref().map(|next| self.corrected(next.at));

@@ -16,8 +16,9 @@ pub(super) enum RoundOrder {
     /// Ordered by time.
     #[default]
     Sorted,
-    /// Some were late. Packets of the next round may belong before the last ones of this round.
-    Unsorted,
+    /// Some were late. Packets of the next round may belong before those of this round that were captured later than
+    /// `until`.
+    Unsorted { until: Instant },
     /// This is the last round.
     Last,
 }

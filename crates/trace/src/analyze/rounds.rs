@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 use std::hash::{Hash, Hasher};
 
-/// The rounds of a capture. It is small: 25 bytes a round, and more only where timestamps jump.
+/// The rounds of a capture. It is small: 33 bytes a round, and more only where timestamps jump.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RoundPlan {
     pub(super) rounds: Vec<PlannedRound>,

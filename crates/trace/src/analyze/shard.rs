@@ -23,9 +23,6 @@ use std::{
     sync::{Arc, RwLock},
 };
 
-/// Packets of all shards held back for sorting, once some came out of order.
-const MOST_HELD: usize = 1024;
-
 /// Half-open connections that all shards keep.
 const MOST_HALF_OPEN: usize = 1 << 15;
 
@@ -65,26 +62,18 @@ fn replay_context(settings: &Settings, hosts: Arc<RwLock<KnownHosts>>) -> Replay
 pub(super) struct Shard {
     connections: ConnectionTable,
     reorder: Reorder,
-    /// Packets that it holds back for sorting.
-    #[serde(skip)]
-    most_held: usize,
 }
 
 impl Shard {
     /// An empty shard. It reads `hosts`, but does not write it.
     pub fn new(settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>) -> Self {
-        Self {
-            connections: connection_table(settings, Arc::clone(hosts)),
-            reorder: Reorder::default(),
-            most_held: MOST_HELD / settings.shard_count(),
-        }
+        Self { connections: connection_table(settings, Arc::clone(hosts)), reorder: Reorder::default() }
     }
 
     /// Makes anew what is not saved.
     pub fn resume(&mut self, settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>) {
         let replay_context = replay_context(settings, Arc::clone(hosts));
         let filter = settings.filter.clone();
-        self.most_held = MOST_HELD / settings.shard_count();
         self.connections.resume(limits(settings), filter, replay_context);
     }
 
@@ -135,7 +124,7 @@ impl Shard {
             connections.on_packets(part, findings);
         } else {
             let take = |packets: &PackedPackets| connections.on_packets(packets, findings);
-            self.reorder.in_order(part, order, self.most_held, take);
+            self.reorder.in_order(part, order, take);
         }
         if order == RoundOrder::Last {
             connections.release_all(findings);
@@ -222,21 +211,14 @@ impl Reorder {
         self.0.is_empty()
     }
 
-    /// Passes on the packets held back and those of `part`, ordered by time. Holds `most_held` back if more may
-    /// come out of order.
-    pub fn in_order(
-        &mut self,
-        part: &PackedPackets,
-        order: RoundOrder,
-        most_held: usize,
-        hand_out: impl FnOnce(&PackedPackets),
-    ) {
+    /// Passes on the packets held back and those of `part`, ordered by time, but for those that packets of the next round
+    /// may belong before.
+    pub fn in_order(&mut self, part: &PackedPackets, order: RoundOrder, hand_out: impl FnOnce(&PackedPackets)) {
         self.0.merge(part);
-        let ready = match order {
-            RoundOrder::Sorted | RoundOrder::Last => self.0.len(),
-            RoundOrder::Unsorted => self.0.len().saturating_sub(most_held),
+        let held = match order {
+            RoundOrder::Sorted | RoundOrder::Last => PackedPackets::default(),
+            RoundOrder::Unsorted { until } => self.0.split_off_later(until),
         };
-        let held = self.0.split_off(ready);
         hand_out(&self.0);
         self.0 = held;
     }

@@ -225,7 +225,7 @@ fn a_loss_detected_by_sack_is_explained() {
     assert_eq!(server.bytes, 11_000);
     assert_eq!(server.retransmissions.total(), 1);
     assert_eq!((server.episodes, server.missing), (1, 0));
-    assert_eq!(ms(Some(server.recovering)), 109.55);
+    assert_eq!(ms(Some(server.detecting_and_recovering)), 109.55);
 }
 
 /// The capture cut the SACK blocks off.

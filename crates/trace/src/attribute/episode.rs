@@ -7,6 +7,7 @@
 
 mod close;
 mod evidence;
+mod holes;
 mod profile_replay;
 mod reports;
 mod result;
@@ -38,6 +39,7 @@ use crate::{
         arrivals::{ArrivalVerdicts, SeenBytes},
     },
 };
+use holes::Holes;
 use profile_replay::{ProfileReplay, drop_unlikely};
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
@@ -111,6 +113,8 @@ pub(crate) struct Episode {
     retransmitted_to: Offset,
     /// Reports above the receiver's cumulative ACKs.
     reports: ReportsAbove,
+    /// The holes below them.
+    holes: Holes,
     /// When its last ACK came.
     heard_at: Instant,
     /// New data that followed an ACK at once while steps were recorded, and that did not, in packets.
@@ -120,16 +124,24 @@ pub(crate) struct Episode {
 impl Episode {
     /// Resets the episode without a recording, keeping its memory.
     pub fn begin(&mut self, context: &EpisodeContext<'_>) {
-        let Self { mut profile_replays, mut rows, mut ack_verdicts, mut arrival_verdicts, mut recovering, .. } =
-            take(self);
+        let Self {
+            mut profile_replays,
+            mut rows,
+            mut ack_verdicts,
+            mut arrival_verdicts,
+            mut recovering,
+            mut holes,
+            ..
+        } = take(self);
         profile_replays.clear();
         rows.clear();
         rows.shrink_to(USUAL_ROWS);
         ack_verdicts.begin(receiver_options(context));
         arrival_verdicts.clear();
         recovering.clear();
+        holes.clear();
         let without_sack = !context.sack;
-        let kept = Self { profile_replays, rows, ack_verdicts, arrival_verdicts, recovering, ..Self::default() };
+        let kept = Self { profile_replays, rows, ack_verdicts, arrival_verdicts, recovering, holes, ..Self::default() };
         *self = Self { without_sack, ..kept };
     }
 
@@ -160,6 +172,7 @@ impl Episode {
             // When the connection closes, its rows become findings.
             + self.rows.len() * (size_of::<ProvisionalRow>() + size_of::<Retransmission>())
             + self.recovering.heap_size()
+            + self.holes.heap_size()
             + self.ack_verdicts.memory()
             + self.arrival_verdicts.memory()
             + self.tape.as_ref().map_or(0, |tape| tape.memory())
@@ -363,6 +376,8 @@ impl Episode {
                 false => prior.all_due,
             },
             testimony: self.testimony(at, span, prior),
+            all_acknowledged_at: prior.all_acknowledged_at,
+            rtt_beside: self.holes.rtt_beside(span.start, prior.rtt_before),
             near_receiver: prior.near_receiver,
             answer_due: prior.last_copy.and(prior.answer_due),
             clues: Clues {
@@ -523,6 +538,7 @@ impl Episode {
         if !self.ack_verdicts.is_idle() || ack.has_blocks() || self.without_sack {
             self.ack_verdicts.on_ack(at, una, ack, echo, sent);
         }
+        self.holes.on_ack(at, ack, sent);
         self.reports.on_ack(at, una, ack, self.without_sack);
         if let Some((index, end)) = self.unreported
             && (self.reports.highest >= end || ack.cumulative >= end)

@@ -125,6 +125,23 @@ impl HeldConnections {
         self.held.extend(other.held);
     }
 
+    /// Passes the connections without an open verdict to `release`. `is_open`: whether the verdict on a retransmission may
+    /// still be revised.
+    pub fn release_final(
+        &mut self,
+        is_open: impl Fn(&Retransmission) -> bool,
+        mut release: impl FnMut(Connection, &[Retransmission]),
+    ) {
+        let held = std::mem::take(&mut self.held);
+        let (open, is_final): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            held.into_iter().partition(|(_, (_, rows))| rows.iter().any(&is_open));
+        self.held = open;
+        for (connection, rows) in is_final.into_values() {
+            self.rows -= rows.len();
+            release(connection, &rows);
+        }
+    }
+
     /// Passes all held connections to `release`: their verdicts are final.
     pub fn release_all(self, mut release: impl FnMut(Connection, &[Retransmission])) {
         for (connection, rows) in self.held.into_values() {

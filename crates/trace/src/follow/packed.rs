@@ -116,8 +116,9 @@ impl PackedPackets {
         self.packets.sort_by_key(|packet| packet.time);
     }
 
-    /// Removes all packets but the first `count`, and returns them.
-    pub fn split_off(&mut self, count: usize) -> Self {
+    /// Removes the packets captured later than `until`, and returns them. All are ordered by time.
+    pub fn split_off_later(&mut self, until: Instant) -> Self {
+        let count = self.packets.partition_point(|packet| packet.time <= until);
         let mut rest = Self::default();
         rest.extend_from(self, count);
         self.packets.truncate(count);

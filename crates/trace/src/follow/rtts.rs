@@ -193,6 +193,14 @@ impl Rtts {
         (self.count > 0).then(|| Duration::from_nanos(self.average))
     }
 
+    /// The latest sample.
+    pub fn latest(&self) -> Option<&RttSample> {
+        match self.oldest {
+            0 => self.samples.last(),
+            oldest => self.samples.get(oldest as usize - 1),
+        }
+    }
+
     /// The average and the variation in ns, once enough samples show what is usual.
     #[inline]
     pub fn usual(&self) -> Option<(u64, u64)> {

@@ -1,11 +1,12 @@
 //! Classic pcap captures (draft-ietf-opsawg-pcap).
 
 use super::{
-    Ending, LARGEST_RECORD, Step, clock,
+    Ending, LARGEST_RECORD, clock,
     error::Header,
-    frames::{Frame, Frames},
+    frames::Frame,
     link::Link,
     packet::Packet,
+    records::{RecordSink, Step},
     sniff::{self, Kind},
     window::Window,
 };
@@ -27,6 +28,8 @@ pub(super) struct Classic {
     nanos: u32,
     /// `Err` with the number of an unknown link type.
     link: Result<Link, i32>,
+    /// The number of the link type.
+    pub link_number: i32,
 }
 
 impl Classic {
@@ -45,6 +48,7 @@ impl Classic {
             head: if header.is_modified_format() { 24 } else { 16 },
             nanos: if header.is_nanosecond_precision() { 1 } else { 1000 },
             link: Link::of(number).ok_or(number),
+            link_number: number,
         };
         window.consume(HEADER);
         Ok(classic)
@@ -53,7 +57,7 @@ impl Classic {
     /// Reads the next record.
     // Inlined into one function, the formats would run out of registers.
     #[inline(never)]
-    pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames, packet: &mut Packet) -> Step {
+    pub fn step(&mut self, window: &mut Window<'_>, sink: &mut impl RecordSink, packet: &mut Packet) -> Step {
         let bytes = window.bytes();
         let Some(record) = Record::at_start(bytes, self.big_endian) else {
             if window.fill(Record::SHORTEST) {
@@ -65,32 +69,34 @@ impl Classic {
         let plausible = 1..=LARGEST_RECORD as u32;
         let data = bytes.get(self.head..size);
         let Some(data) = data.filter(|_| plausible.contains(&record.captured)) else {
-            return self.unusual(record, window, frames);
+            return self.unusual(record, window, sink, packet);
         };
-        let found = match self.link {
-            Ok(link) => {
-                let frame = Frame {
-                    at: clock::of_record(record.seconds, record.fraction, self.nanos),
-                    link,
-                    interface: 0,
-                    outgoing: None,
-                    data,
-                    on_wire: record.length as usize,
-                };
-                frames.take(frame, packet)
-            }
-            Err(number) => {
-                frames.skip_link(number);
-                false
-            }
-        };
+        let found = sink.frame(self.frame(record, data), packet);
         window.consume(size);
         if found { Step::Found } else { Step::Passed }
     }
 
+    #[inline(always)]
+    fn frame<'a>(&self, record: Record, data: &'a [u8]) -> Frame<'a> {
+        Frame {
+            at: clock::of_record(record.seconds, record.fraction, self.nanos),
+            link: self.link,
+            interface: 0,
+            outgoing: None,
+            data,
+            on_wire: record.length as usize,
+        }
+    }
+
     /// A record that is empty, incomplete or damaged.
     #[cold]
-    fn unusual(&self, record: Record, window: &mut Window<'_>, frames: &mut Frames) -> Step {
+    fn unusual(
+        &self,
+        record: Record,
+        window: &mut Window<'_>,
+        sink: &mut impl RecordSink,
+        packet: &mut Packet,
+    ) -> Step {
         let offset = window.offset();
         let captured = record.captured as usize;
         if (captured == 0 || captured > LARGEST_RECORD)
@@ -108,10 +114,8 @@ impl Classic {
             return Step::end(window.ending(offset));
         }
         if captured == 0 {
-            match self.link {
-                Ok(_) => frames.skip(super::Reason::Cut),
-                Err(number) => frames.skip_link(number),
-            }
+            // It holds no segment.
+            sink.frame(self.frame(record, &[]), packet);
             window.consume(self.head);
         }
         Step::Passed

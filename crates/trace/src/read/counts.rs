@@ -1,7 +1,8 @@
 //! Counts of a capture's frames, and of those that could not be read.
 
-use super::{ReadError, Tunnel, TunnelKind, joined::JoinedFiles};
+use super::{ReadError, Tunnel, TunnelKind, joined::JoinedFiles, sniff::EMPTY};
 use crate::finding::Inseparable;
+use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::{cmp::Reverse, fmt, mem::take, time::Duration};
 
@@ -242,6 +243,8 @@ pub enum Ending {
         /// The system's error message.
         why: String,
     },
+    /// It is a file without a byte, to which nothing is written yet.
+    Empty,
 }
 
 impl fmt::Display for Ending {
@@ -251,6 +254,7 @@ impl fmt::Display for Ending {
             Self::Cut { .. } => f.write_str("the capture ends within a packet"),
             Self::Damaged { offset, what } => write!(f, "damaged at byte {offset}: {what}"),
             Self::Unreadable { why, .. } => write!(f, "cannot be read further: {why}"),
+            Self::Empty => f.write_str(EMPTY),
         }
     }
 }
@@ -280,6 +284,9 @@ impl LeftOut {
 pub struct Counts {
     /// Records, numbered as in Wireshark.
     pub frames: u64,
+    /// The time of the first frame that has one, from which Wireshark counts; of joined files, of the earliest first
+    /// frame.
+    pub first_frame_at: Option<Instant>,
     /// TCP segments.
     pub packets: u64,
     /// Packets that the capturing host dropped; `None` if the capture does not say (pcap).
@@ -354,6 +361,12 @@ impl Counts {
         format!("there is no TCP connection{}", instead.unwrap_or_default())
     }
 
+    /// When the first frame was captured, of a capture whose first connection begins at `begun`. Without a first frame, and if
+    /// its clock was ahead, that is `begun`.
+    pub fn from_first_frame(&self, begun: Instant) -> Instant {
+        self.first_frame_at.map_or(begun, |at| at.min(begun))
+    }
+
     /// Adds what was read after this. Its frames go on after those counted so far.
     pub fn append(&mut self, mut later: Self) {
         let before = self.frames;
@@ -365,6 +378,10 @@ impl Counts {
 
     /// Adds all but the frames, files and ending of `later`. `place` gives the number of one of its frames here.
     pub(super) fn merge(&mut self, later: &Self, place: impl Fn(u64) -> u64) {
+        self.first_frame_at = match (self.first_frame_at, later.first_frame_at) {
+            (Some(mine), Some(theirs)) => Some(mine.min(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
         self.packets += later.packets;
         self.dropped = match (self.dropped, later.dropped) {
             (Some(dropped), Some(more)) => Some(dropped.saturating_add(more)),
@@ -402,13 +419,15 @@ impl Counts {
         let odd = Oddity::ALL.iter();
         let odd = odd.filter_map(|o| line(self.odd(*o), "", o));
         let ending = match &self.ending {
-            Ending::Whole => None,
+            // The note on the file says that it is empty.
+            Ending::Whole | Ending::Empty => None,
             other => Some(format!("after frame {}: {other}", self.frames)),
         };
         let left_out = self.inseparable.map(|(count, first)| {
             let Inseparable { frame, why, .. } = first;
             let frame = files.display(frame);
-            format!("left out {count} connections that several capture points captured, first frame {frame}: {why}")
+            let connections = if count == 1 { "connection" } else { "connections" };
+            format!("left out {count} {connections} that several capture points captured, first frame {frame}: {why}")
         });
         let tunnels = TunnelKind::ALL.iter();
         let tunnels = tunnels.filter_map(|kind| {

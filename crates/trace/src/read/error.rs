@@ -2,6 +2,7 @@
 
 use super::{
     Ending, link,
+    sniff::EMPTY,
     window::{InputEnd, Window},
 };
 use crate::finding::Inseparable;
@@ -114,6 +115,11 @@ pub enum ReadError {
 }
 
 impl ReadError {
+    /// The error for a file without a byte.
+    pub fn empty(file: &str) -> Self {
+        Self::Unknown { file: file.into(), found: EMPTY }
+    }
+
     /// The error for a file that begins with `found`, which is no capture.
     pub(super) fn beginning(file: String, found: &'static str, window: &mut Window<'_>) -> Self {
         match window.input_end() {

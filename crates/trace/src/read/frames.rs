@@ -1,10 +1,12 @@
 //! Decodes frames into segments, those in tunnels too, and counts them.
 
 use super::{
-    Counts, Oddity, Reason,
+    Counts, Ending, Oddity, Reason,
     icmp::{self, ICMP_V4, ICMP_V6, TooBig},
     link::{IpStart, Link, LinkHash},
+    marks::Marks,
     packet::Packet,
+    records::RecordSink,
     tunnel::{self, Inner, MOST_TUNNELS, Tunnel},
 };
 use recoup_units::Instant;
@@ -22,7 +24,8 @@ const PADDING: Range<u32> = 2..7;
 pub(super) struct Frame<'a> {
     /// `Err` with the nearest possible time if the frame's is impossible.
     pub at: Result<Instant, Instant>,
-    pub link: Link,
+    /// `Err` with the number of an unknown link type.
+    pub link: Result<Link, i32>,
     pub interface: u32,
     pub outgoing: Option<bool>,
     /// The captured bytes.
@@ -38,6 +41,24 @@ pub(super) struct Frames {
     /// The time of the first frame that is no segment.
     first_skipped_at: Option<Instant>,
     links: LinkHash,
+}
+
+impl RecordSink for Frames {
+    #[inline(always)]
+    fn frame(&mut self, frame: Frame<'_>, packet: &mut Packet) -> bool {
+        self.read(frame, packet, &mut ()).is_ok()
+    }
+
+    #[cold]
+    fn skip(&mut self, reason: Reason) {
+        self.counts.frames += 1;
+        self.counts.skip(reason);
+    }
+
+    fn dropped(&mut self, _: u32, count: u64) {
+        let before = self.counts.dropped.unwrap_or(0);
+        self.counts.dropped = Some(before.saturating_add(count));
+    }
 }
 
 impl Frames {
@@ -60,41 +81,41 @@ impl Frames {
         &self.counts
     }
 
-    pub fn into_counts(self) -> Counts {
+    /// The counts of a capture that ended so; `None`: reading stopped before.
+    pub fn into_counts(mut self, ending: Option<Ending>) -> Counts {
+        self.counts.ending = ending.unwrap_or(Ending::Whole);
         self.counts
-    }
-
-    /// Counts a frame that is not decoded.
-    #[cold]
-    pub fn skip(&mut self, reason: Reason) {
-        self.counts.frames += 1;
-        self.counts.skip(reason);
     }
 
     /// Counts a frame of an unsupported link type.
     #[cold]
-    pub fn skip_link(&mut self, link: i32) {
+    fn skip_link(&mut self, link: i32) {
         self.counts.unknown_link.get_or_insert(link);
-        self.skip(Reason::LinkType);
+        RecordSink::skip(self, Reason::LinkType);
     }
 
-    /// The capturing host dropped `count` more packets.
-    pub fn dropped(&mut self, count: u64) {
-        let before = self.counts.dropped.unwrap_or(0);
-        self.counts.dropped = Some(before.saturating_add(count));
-    }
-
-    /// Counts a frame; true if it is a segment or an ICMP message about one, which is then in `packet`.
+    /// Counts a frame. If it is a segment or an ICMP message about one, that is then in `packet`.
+    ///
+    /// # Errors
+    /// If it is another frame.
     #[inline(always)]
-    pub fn take(&mut self, frame: Frame<'_>, packet: &mut Packet) -> bool {
-        self.counts.frames += 1;
-        match self.read(frame, packet) {
-            Ok(()) => true,
-            Err(reason) => {
-                self.skip_frame(frame.at, reason);
-                false
+    pub fn read(&mut self, frame: Frame<'_>, packet: &mut Packet, marks: &mut impl Marks) -> Result<(), Reason> {
+        let link = match frame.link {
+            Ok(link) => link,
+            Err(number) => {
+                self.skip_link(number);
+                return Err(Reason::LinkType);
             }
+        };
+        self.counts.frames += 1;
+        if self.counts.first_frame_at.is_none() {
+            self.counts.first_frame_at = frame.at.ok();
         }
+        let read = self.read_as(link, frame, packet, marks);
+        if let Err(reason) = read {
+            self.skip_frame(frame.at, reason);
+        }
+        read
     }
 
     #[cold]
@@ -105,8 +126,14 @@ impl Frames {
     }
 
     #[inline(always)]
-    fn read(&mut self, frame: Frame<'_>, packet: &mut Packet) -> Result<(), Reason> {
-        let IpStart { start, outgoing } = frame.link.ip_packet(frame.data)?;
+    fn read_as(
+        &mut self,
+        link: Link,
+        frame: Frame<'_>,
+        packet: &mut Packet,
+        marks: &mut impl Marks,
+    ) -> Result<(), Reason> {
+        let IpStart { start, outgoing } = link.ip_packet(frame.data, marks)?;
         let ip = frame.data.get(start..).ok_or(Reason::Cut)?;
         if ip.is_empty() {
             return Err(Reason::Cut);
@@ -114,9 +141,13 @@ impl Frames {
         let on_wire = frame.on_wire.saturating_sub(start);
         packet.at = frame.at.unwrap_or_else(|nearest| nearest);
         packet.interface = frame.interface;
+        marks.ip(start, on_wire);
         match decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
             Ok(()) => self.complete(frame, outgoing, Tunnel::NONE, ip, packet),
-            Err(error) => self.read_other(frame, outgoing, error, (ip, on_wire), packet)?,
+            Err(error) => {
+                let marks = &mut marks.behind(start);
+                self.read_other(frame, outgoing, error, (ip, on_wire), packet, marks)?;
+            }
         }
         Ok(())
     }
@@ -128,7 +159,7 @@ impl Frames {
         packet.path_mtu = None;
         packet.frame = self.counts.frames;
         packet.outgoing = outgoing.or(frame.outgoing);
-        packet.link = self.links.of(frame.link, frame.data);
+        packet.link = frame.link.map_or(0, |link| self.links.of(link, frame.data));
         packet.tunnel = tunnel;
         if PADDING.contains(&packet.headers.payload_len) {
             self.leave_out_padding(ip, &mut packet.headers);
@@ -182,8 +213,10 @@ impl Frames {
         mut error: DecodeError,
         (mut ip, mut on_wire): (&'a [u8], usize),
         packet: &mut Packet,
+        marks: &mut impl Marks,
     ) -> Result<(), Reason> {
         let mut around = Tunnel::NONE;
+        let mut at = 0;
         for depth in 0..=MOST_TUNNELS {
             let DecodeError::NotTcp(protocol) = error else {
                 return Err(reason(&error, ip));
@@ -197,11 +230,13 @@ impl Frames {
                 self.take_message(found, around, packet);
                 return Ok(());
             }
-            let inner: Inner<'a> = tunnel::enter(ip, on_wire, around)?;
+            let inner: Inner<'a> = tunnel::enter(ip, on_wire, around, &mut marks.behind(at))?;
             if depth == MOST_TUNNELS {
                 break;
             }
-            Inner { packet: ip, on_wire, tunnel: around } = inner;
+            at += inner.at;
+            Inner { packet: ip, on_wire, tunnel: around, .. } = inner;
+            marks.ip(at, on_wire);
             match decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
                 Ok(()) => {
                     self.complete(frame, outgoing, around, ip, packet);

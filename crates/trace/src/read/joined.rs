@@ -37,7 +37,7 @@ mod plan;
 mod recorded;
 mod replay;
 
-use super::{CapturedPacket, Counts, Ending, PacketSource, ReadError, Reader};
+use super::{CapturedPacket, Counts, Ending, PacketSource, ReadError, Reader, sniff};
 use files::JoinedFile as File;
 use open_file::{Ahead, OpenFile};
 pub use part::CapturePart;
@@ -189,9 +189,8 @@ impl<R: CapturePart> Joined<R> {
                 self.open.push(open);
             }
             // Nothing of it is written yet.
-            Err(ReadError::Cut { .. } | ReadError::Unknown { found: "empty", .. }) => {
-                file.ending = Ending::Cut { offset: 0 };
-            }
+            Err(ReadError::Cut { .. }) => file.ending = Ending::Cut { offset: 0 },
+            Err(ReadError::Unknown { found: sniff::EMPTY, .. }) => file.ending = Ending::Empty,
             Err(error) => {
                 let why = error.to_string();
                 file.ending = Ending::Unreadable { offset: 0, why };
@@ -392,9 +391,11 @@ impl<R: CapturePart> PacketSource for Joined<R> {
             self.close(0);
         }
         if self.counts.frames == 0 {
-            let mut endings = self.counts.files.iter().map(|file| &file.ending);
-            let early = endings.find(|ending| **ending != Ending::Whole);
-            self.counts.ending = early.cloned().unwrap_or_default();
+            let endings = || self.counts.files.iter().map(|file| &file.ending);
+            let early = endings().find(|ending| !matches!(ending, Ending::Whole | Ending::Empty));
+            // A capture is empty if all of its files are.
+            let empty = endings().all(|ending| *ending == Ending::Empty).then_some(Ending::Empty);
+            self.counts.ending = early.cloned().or(empty).unwrap_or_default();
         }
         self.counts.of_known_link(self.name)
     }

@@ -1,6 +1,6 @@
 //! Finds the IP packet in a frame (link types: <https://www.tcpdump.org/linktypes.html>).
 
-use super::Reason;
+use super::{Reason, marks::Marks};
 
 /// The supported link types, for messages.
 pub(super) const KNOWN: &str = "Ethernet (1), raw IP (101, 12, 14, 228, 229), Linux cooked (113, 276), BSD loopback (0, 108), PPP (9, 50, 104), FDDI (10) or NFLOG (239)";
@@ -78,31 +78,40 @@ impl Link {
 
     /// Finds the IP packet in `frame`.
     #[inline(always)]
-    pub fn ip_packet(self, frame: &[u8]) -> Result<IpStart, Reason> {
+    pub fn ip_packet(self, frame: &[u8], marks: &mut impl Marks) -> Result<IpStart, Reason> {
         if self == Self::Ethernet
             && let Some([.., a, b]) = frame.first_chunk::<14>()
             && let ether_type::IPV4 | ether_type::IPV6 = u16::from_be_bytes([*a, *b])
         {
+            mark_addresses(0, marks);
+            marks.keep(12..14);
             return Ok(at(14));
         }
-        self.find_ip_packet(frame)
+        self.find_ip_packet(frame, marks)
     }
 
     /// Finds the IP packet of any frame.
     #[inline(never)]
-    fn find_ip_packet(self, frame: &[u8]) -> Result<IpStart, Reason> {
+    fn find_ip_packet(self, frame: &[u8], marks: &mut impl Marks) -> Result<IpStart, Reason> {
         match self {
             Self::Raw => Ok(at(0)),
-            Self::Ethernet => in_ethernet(frame, 0).map(at),
-            Self::Cooked => cooked(frame, 0, 14),
-            Self::Cooked2 => cooked2(frame),
-            Self::Loopback => loopback(frame).map(at),
-            Self::Ppp => ppp(frame).map(at),
+            Self::Ethernet => in_ethernet(frame, 0, marks).map(at),
+            Self::Cooked => cooked(frame, marks),
+            Self::Cooked2 => cooked2(frame, marks),
+            Self::Loopback => loopback(frame, marks).map(at),
+            Self::Ppp => ppp(frame, marks).map(at),
             // Address, control, and a protocol number like an EtherType (RFC 1547 §4.3.1).
-            Self::Hdlc => after_ether_type(frame, 2).map(at),
+            Self::Hdlc => {
+                marks.keep(0..2);
+                after_ether_type(frame, 2, marks).map(at)
+            }
             // Frame control and two addresses; LLC follows, as after a length in Ethernet (RFC 1390).
-            Self::Fddi => behind(0, frame, 13).map(at),
-            Self::Nflog => nflog(frame).map(at),
+            Self::Fddi => {
+                marks.keep(0..1);
+                mark_addresses(1, marks);
+                behind(0, frame, 13, marks).map(at)
+            }
+            Self::Nflog => nflog(frame, marks).map(at),
         }
     }
 }
@@ -169,18 +178,32 @@ pub(super) fn word(bytes: &[u8], at: usize) -> Result<u16, Reason> {
     }
 }
 
+/// Marks the two addresses of the Ethernet frame at `at`.
+#[inline(always)]
+pub(super) fn mark_addresses(at: usize, marks: &mut impl Marks) {
+    marks.hardware(at);
+    marks.hardware(at + 6);
+}
+
 /// The offset of the IP packet in the Ethernet frame at `at`.
-pub(super) fn in_ethernet(frame: &[u8], at: usize) -> Result<usize, Reason> {
-    after_ether_type(frame, at + 12)
+pub(super) fn in_ethernet(frame: &[u8], at: usize, marks: &mut impl Marks) -> Result<usize, Reason> {
+    mark_addresses(at, marks);
+    after_ether_type(frame, at + 12, marks)
 }
 
 /// The offset of the IP packet after the EtherType at `at`, and after tags and other headers.
-fn after_ether_type(frame: &[u8], at: usize) -> Result<usize, Reason> {
-    behind(word(frame, at)?, frame, at + 2)
+fn after_ether_type(frame: &[u8], at: usize, marks: &mut impl Marks) -> Result<usize, Reason> {
+    marks.keep(at..at + 2);
+    behind(word(frame, at)?, frame, at + 2, marks)
 }
 
 /// The offset of the IP packet in what this EtherType names, which begins at `at`.
-pub(super) fn behind(mut ether_type: u16, frame: &[u8], mut at: usize) -> Result<usize, Reason> {
+pub(super) fn behind(
+    mut ether_type: u16,
+    frame: &[u8],
+    mut at: usize,
+    marks: &mut impl Marks,
+) -> Result<usize, Reason> {
     use ether_type::*;
     loop {
         // Where the next EtherType is.
@@ -188,13 +211,23 @@ pub(super) fn behind(mut ether_type: u16, frame: &[u8], mut at: usize) -> Result
             IPV4 | IPV6 => return Ok(at),
             TAG | SERVICE_TAG => at + 2,
             tag if OLD_TAGS.contains(&tag) => at + 2,
-            BRIDGED => at + 12,
-            labels if MPLS.contains(&labels) => match after_labels(frame, at)? {
+            BRIDGED => {
+                mark_addresses(at, marks);
+                at += 12;
+                at
+            }
+            labels if MPLS.contains(&labels) => match after_labels(frame, at, marks)? {
                 Labelled::Ip(start) => return Ok(start),
-                Labelled::EtherType(next) => next,
+                Labelled::EtherType(next) => {
+                    at = next;
+                    next
+                }
             },
             // Version, code, session and length, then PPP.
-            PPPOE => return after_ppp_protocol(frame, at + 6),
+            PPPOE => {
+                marks.keep(at..at + 6);
+                return after_ppp_protocol(frame, at + 6, marks);
+            }
             length if length <= LARGEST_LENGTH => {
                 // LLC and SNAP without an organisation: an EtherType follows (RFC 1042).
                 match frame.get(at..at + 6) {
@@ -207,6 +240,7 @@ pub(super) fn behind(mut ether_type: u16, frame: &[u8], mut at: usize) -> Result
             MACSEC => return Err(Reason::MacSec),
             _ => return Err(Reason::NotIp),
         };
+        marks.keep(at..next + 2);
         ether_type = word(frame, next)?;
         at = next + 2;
     }
@@ -223,8 +257,9 @@ pub(super) enum Labelled {
 
 /// What follows the stack of MPLS labels at `at` (RFC 3032 §2.1). Labels do not say what follows: the first four
 /// bits do (RFC 4385 §3).
-pub(super) fn after_labels(frame: &[u8], mut at: usize) -> Result<Labelled, Reason> {
+pub(super) fn after_labels(frame: &[u8], mut at: usize, marks: &mut impl Marks) -> Result<Labelled, Reason> {
     loop {
+        marks.keep(at..at + 4);
         let last = *frame.get(at + 2).ok_or(Reason::Cut)? & 1 == 1;
         at += 4;
         if last {
@@ -239,7 +274,11 @@ pub(super) fn after_labels(frame: &[u8], mut at: usize) -> Result<Labelled, Reas
     };
     let next = frame_at + 12;
     match word(frame, next) {
-        Ok(ether_type) if is_known(ether_type) => Ok(Labelled::EtherType(next)),
+        Ok(ether_type) if is_known(ether_type) => {
+            marks.keep(at..frame_at);
+            mark_addresses(frame_at, marks);
+            Ok(Labelled::EtherType(next))
+        }
         Ok(_) => Err(Reason::NotIp),
         Err(_) => Err(unknown),
     }
@@ -264,71 +303,97 @@ fn is_ip(frame: &[u8], at: usize) -> Result<usize, Reason> {
 }
 
 /// The address family differs in number and byte order by system, so the IP version decides.
-fn loopback(frame: &[u8]) -> Result<usize, Reason> {
+fn loopback(frame: &[u8], marks: &mut impl Marks) -> Result<usize, Reason> {
+    marks.keep(0..4);
     is_ip(frame, 4)
 }
 
 /// With address and control fields, or without (RFC 1661 §6.6, RFC 1662 §3.1).
-pub(super) fn ppp(frame: &[u8]) -> Result<usize, Reason> {
+pub(super) fn ppp(frame: &[u8], marks: &mut impl Marks) -> Result<usize, Reason> {
     match frame {
-        [0xff, 3, ..] => after_ppp_protocol(frame, 2),
+        [0xff, 3, ..] => {
+            marks.keep(0..2);
+            after_ppp_protocol(frame, 2, marks)
+        }
         [0xff] => Err(Reason::Cut),
-        _ => after_ppp_protocol(frame, 0),
+        _ => after_ppp_protocol(frame, 0, marks),
     }
 }
 
 /// The offset after PPP's protocol number, whose first byte may be compressed away (RFC 1661 §6.5).
-fn after_ppp_protocol(frame: &[u8], at: usize) -> Result<usize, Reason> {
-    match frame.get(at..).unwrap_or_default() {
-        [0, PPP_IPV4 | PPP_IPV6, ..] => Ok(at + 2),
-        [PPP_IPV4 | PPP_IPV6, ..] => Ok(at + 1),
-        [] | [0] => Err(Reason::Cut),
-        [0, PPP_COMPRESSED, ..] | [PPP_COMPRESSED, ..] => Err(Reason::CompressedPpp),
-        _ => Err(Reason::NotIp),
-    }
+fn after_ppp_protocol(frame: &[u8], at: usize, marks: &mut impl Marks) -> Result<usize, Reason> {
+    let start = match frame.get(at..).unwrap_or_default() {
+        [0, PPP_IPV4 | PPP_IPV6, ..] => at + 2,
+        [PPP_IPV4 | PPP_IPV6, ..] => at + 1,
+        [] | [0] => return Err(Reason::Cut),
+        [0, PPP_COMPRESSED, ..] | [PPP_COMPRESSED, ..] => return Err(Reason::CompressedPpp),
+        _ => return Err(Reason::NotIp),
+    };
+    marks.keep(at..start);
+    Ok(start)
 }
 
 /// The offset of the packet in a netfilter log: a header of four bytes, and attributes whose lengths and types are in the
-/// byte order of the host, each padded to four bytes (<https://www.tcpdump.org/linktypes/LINKTYPE_NFLOG.html>).
-fn nflog(frame: &[u8]) -> Result<usize, Reason> {
+/// byte order of the host, each padded to four bytes (<https://www.tcpdump.org/linktypes/LINKTYPE_NFLOG.html>). The other
+/// attributes may name interfaces, users and the prefix of a firewall's rule.
+fn nflog(frame: &[u8], marks: &mut impl Marks) -> Result<usize, Reason> {
     const PAYLOAD: u16 = 9;
-    let find = |number: fn([u8; 2]) -> u16| {
+    let attribute = |at: usize, number: fn([u8; 2]) -> u16| {
+        let [a, b, c, d] = *frame.get(at..)?.first_chunk()?;
+        Some((usize::from(number([a, b])).max(4).next_multiple_of(4), number([c, d])))
+    };
+    let is_found = |number: &fn([u8; 2]) -> u16| {
         let mut at = 4;
         loop {
-            let [a, b, c, d] = *frame.get(at..)?.first_chunk()?;
-            let (len, kind) = (usize::from(number([a, b])), number([c, d]));
-            if kind == PAYLOAD {
-                return Some(at + 4);
+            match attribute(at, *number) {
+                None => return false,
+                Some((_, PAYLOAD)) => return true,
+                Some((len, _)) => at += len,
             }
-            at += len.max(4).next_multiple_of(4);
         }
     };
-    let start = find(u16::from_le_bytes).or_else(|| find(u16::from_be_bytes)).ok_or(Reason::Cut)?;
-    is_ip(frame, start)
+    let number = [u16::from_le_bytes, u16::from_be_bytes].into_iter().find(is_found).ok_or(Reason::Cut)?;
+    marks.keep(0..2);
+    let mut at = 4;
+    loop {
+        marks.keep(at..at + 4);
+        match attribute(at, number).ok_or(Reason::Cut)? {
+            (_, PAYLOAD) => return is_ip(frame, at + 4),
+            (len, _) => at += len,
+        }
+    }
 }
 
 /// Linux cooked, version 1. The packet type is 4 if this host sent it, and 0 if it was sent to this
-/// host.
-fn cooked(frame: &[u8], kind: usize, protocol: usize) -> Result<IpStart, Reason> {
-    let outgoing = match word(frame, kind)? {
+/// host. The kind of hardware, the length of its address and the address follow.
+fn cooked(frame: &[u8], marks: &mut impl Marks) -> Result<IpStart, Reason> {
+    marks.keep(0..6);
+    if word(frame, 4) == Ok(6) {
+        marks.hardware(6);
+    }
+    let outgoing = match word(frame, 0)? {
         4 => Some(true),
         0 => Some(false),
         _ => None,
     };
-    let start = after_ether_type(frame, protocol)?;
+    let start = after_ether_type(frame, 14, marks)?;
     Ok(IpStart { start, outgoing })
 }
 
-/// Linux cooked, version 2: the protocol comes first, and the packet type is one byte.
-fn cooked2(frame: &[u8]) -> Result<IpStart, Reason> {
+/// Linux cooked, version 2: the protocol comes first, then the number of the interface. The packet type is one byte.
+fn cooked2(frame: &[u8], marks: &mut impl Marks) -> Result<IpStart, Reason> {
     const HEADER: usize = 20;
+    marks.keep(0..12);
+    if frame.get(11) == Some(&6) {
+        marks.hardware(12);
+    }
     let outgoing = match frame.get(10) {
         Some(4) => Some(true),
         Some(0) => Some(false),
         Some(_) => None,
         None => return Err(Reason::Cut),
     };
-    let start = behind(word(frame, 0)?, frame, HEADER)?;
+    let start = behind(word(frame, 0)?, frame, HEADER, marks)?;
     Ok(IpStart { start, outgoing })
 }
 

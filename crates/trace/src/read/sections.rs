@@ -1,16 +1,18 @@
 //! pcapng captures: sections of blocks (draft-ietf-opsawg-pcapng).
 
 use super::{
-    Ending, Reason, Step,
+    Ending, Reason,
     classic::joined_capture,
     clock::Clock,
     error::Header,
-    frames::{Frame, Frames},
+    frames::Frame,
     link::Link,
     packet::Packet,
+    records::{RecordSink, Step},
     window::Window,
 };
 use pcap_parser::{Block, OptionCode, parse_block_be, parse_block_le, parse_sectionheaderblock};
+use recoup_units::Instant;
 
 /// Bytes of a block's type and length at its start, and of its length at its end.
 const FRAMING: usize = 12;
@@ -20,6 +22,8 @@ const LARGEST_BLOCK: usize = 1 << 24;
 const MOST_INTERFACES: usize = 1 << 16;
 /// The option that holds a packet's flags (draft-ietf-opsawg-pcapng §4.3.1).
 const PACKET_FLAGS: OptionCode = OptionCode(2);
+/// The link type of raw IP packets.
+const RAW: i32 = 101;
 /// The only major version.
 const VERSION: u16 = 1;
 
@@ -86,16 +90,18 @@ impl Sections {
     }
 
     /// Ends the section: counts what its interfaces dropped.
-    pub fn close(&mut self, frames: &mut Frames) {
-        for dropped in self.interfaces.drain(..).filter_map(|i| i.dropped) {
-            frames.dropped(dropped);
+    pub fn close(&mut self, sink: &mut impl RecordSink) {
+        for (interface, number) in self.interfaces.drain(..).zip(0..) {
+            if let Some(count) = interface.dropped {
+                sink.dropped(number, count);
+            }
         }
     }
 
     /// Reads the next block.
     // Inlined into one function, the formats would run out of registers.
     #[inline(never)]
-    pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames, packet: &mut Packet) -> Step {
+    pub fn step(&mut self, window: &mut Window<'_>, sink: &mut impl RecordSink, packet: &mut Packet) -> Step {
         let bytes = window.bytes();
         let Some([kind, length]) = self.words(bytes) else {
             if window.fill(8) {
@@ -104,7 +110,7 @@ impl Sections {
             return Step::end(window.ending(window.offset()));
         };
         if kind != kind::ENHANCED_PACKET && !is_read(kind) {
-            return self.skip_block(kind, length, window, frames);
+            return self.skip_block(kind, length, window, sink);
         }
         if !is_block_length(length, LARGEST_BLOCK) {
             return damaged(window.offset(), impossible_length(length, LARGEST_BLOCK));
@@ -120,8 +126,8 @@ impl Sections {
             return damaged(window.offset(), LENGTHS_DIFFER.into());
         }
         let found = match kind {
-            kind::ENHANCED_PACKET => self.enhanced(block, frames, packet),
-            _ => self.other(kind, block, frames, packet),
+            kind::ENHANCED_PACKET => self.enhanced(block, sink, packet),
+            _ => self.other(kind, block, sink, packet),
         };
         window.consume(length);
         if found { Step::Found } else { Step::Passed }
@@ -129,7 +135,7 @@ impl Sections {
 
     /// Skips a block that is not read, unless it begins another section or capture.
     #[cold]
-    fn skip_block(&self, kind: u32, length: u32, window: &mut Window<'_>, frames: &mut Frames) -> Step {
+    fn skip_block(&self, kind: u32, length: u32, window: &mut Window<'_>, sink: &mut impl RecordSink) -> Step {
         let offset = window.offset();
         if let Some(kind) = joined_capture(window) {
             return Step::another(kind);
@@ -146,7 +152,7 @@ impl Sections {
         }
         window.consume(4);
         if kind == kind::JOURNAL || kind::CUSTOM.contains(&kind) {
-            frames.skip(Reason::NotPacket);
+            sink.skip(Reason::NotPacket);
         }
         Step::Passed
     }
@@ -154,23 +160,23 @@ impl Sections {
     /// An enhanced packet block: its fields have fixed places. Its options are rare and left to
     /// pcap-parser, which would make everything half as slow again.
     #[inline(always)]
-    fn enhanced(&self, block: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
+    fn enhanced(&self, block: &[u8], sink: &mut impl RecordSink, packet: &mut Packet) -> bool {
         const DATA: usize = 28;
         let fields = self.words(block);
         let (Some(inner), Some([_, _, interface, high, low, captured, on_wire])) =
             (block.get(DATA..block.len() - 4), fields)
         else {
-            frames.skip(Reason::Record);
+            sink.skip(Reason::Record);
             return false;
         };
         let captured = captured as usize;
         let Some(data) = inner.get(..captured) else {
-            frames.skip(Reason::Record);
+            sink.skip(Reason::Record);
             return false;
         };
         let outgoing = if inner.len() > captured.next_multiple_of(4) { self.outgoing(block) } else { None };
         let seen = PacketFields { interface, ticks: u64::from(high) << 32 | u64::from(low), outgoing, on_wire };
-        self.packet(seen, data, frames, packet)
+        self.packet(seen, data, sink, packet)
     }
 
     /// The direction in the flags of an enhanced packet block.
@@ -189,42 +195,41 @@ impl Sections {
     }
 
     #[inline(always)]
-    fn packet(&self, seen: PacketFields, data: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
+    fn packet(&self, seen: PacketFields, data: &[u8], sink: &mut impl RecordSink, packet: &mut Packet) -> bool {
         let number = seen.interface;
         let Some(interface) = self.interfaces.get(number as usize) else {
-            frames.skip(Reason::NoInterface);
+            sink.skip(Reason::NoInterface);
             return false;
         };
-        let link = match interface.link {
-            Ok(link) => link,
-            Err(number) => {
-                frames.skip_link(number);
+        let at = match (&interface.clock, interface.link) {
+            (Some(clock), _) => clock.instant(seen.ticks),
+            (None, Err(_)) => Err(Instant::ZERO),
+            (None, Ok(_)) => {
+                sink.skip(Reason::NoClock);
                 return false;
             }
         };
-        let Some(clock) = &interface.clock else {
-            frames.skip(Reason::NoClock);
-            return false;
-        };
         let frame = Frame {
-            at: clock.instant(seen.ticks),
-            link,
+            at,
+            link: interface.link,
             interface: number,
             outgoing: seen.outgoing,
             data,
             on_wire: seen.on_wire as usize,
         };
-        frames.take(frame, packet)
+        sink.frame(frame, packet)
     }
 
     /// Another block; true if it holds a segment.
     #[cold]
-    fn other(&mut self, kind: u32, block: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
+    fn other(&mut self, kind: u32, block: &[u8], sink: &mut impl RecordSink, packet: &mut Packet) -> bool {
         match kind {
-            kind::SIMPLE_PACKET => frames.skip(Reason::NoTime),
-            kind::OLD_PACKET => return self.old_packet(block, frames, packet),
+            kind::SIMPLE_PACKET => sink.skip(Reason::NoTime),
+            kind::OLD_PACKET => return self.old_packet(block, sink, packet),
             kind::INTERFACE if self.interfaces.len() < MOST_INTERFACES => {
-                self.interfaces.push(self.interface(block));
+                let (interface, link) = self.interface(block);
+                self.interfaces.push(interface);
+                sink.interface(link);
             }
             kind::STATISTICS => self.statistics(block),
             _ => {}
@@ -233,11 +238,11 @@ impl Sections {
     }
 
     /// Like an enhanced packet block, but interface and drop count share a word.
-    fn old_packet(&self, block: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
+    fn old_packet(&self, block: &[u8], sink: &mut impl RecordSink, packet: &mut Packet) -> bool {
         let captured = self.word(block, 20) as usize;
         let inner = block.get(28..block.len() - 4);
         let Some(data) = inner.and_then(|inner| inner.get(..captured)) else {
-            frames.skip(Reason::Record);
+            sink.skip(Reason::Record);
             return false;
         };
         let shared = self.word(block, 8);
@@ -247,7 +252,7 @@ impl Sections {
             outgoing: None,
             on_wire: self.word(block, 24),
         };
-        self.packet(seen, data, frames, packet)
+        self.packet(seen, data, sink, packet)
     }
 
     fn parse<'b>(&self, block: &'b [u8]) -> Option<Block<'b>> {
@@ -255,19 +260,16 @@ impl Sections {
         parsed.ok().map(|(_, block)| block)
     }
 
-    /// An interface. If its description is invalid, it has no clock, but keeps its number.
-    fn interface(&self, block: &[u8]) -> Interface {
+    /// An interface, and the number of its link type. If its description is invalid, it has no clock, but keeps its number.
+    fn interface(&self, block: &[u8]) -> (Interface, i32) {
         let Some(Block::InterfaceDescription(interface)) = self.parse(block) else {
-            return Interface { link: Ok(Link::Raw), clock: None, dropped: None };
+            return (Interface { link: Ok(Link::Raw), clock: None, dropped: None }, RAW);
         };
         // pcap-parser always reads it in little-endian order.
         let offset = if self.big_endian { interface.if_tsoffset.swap_bytes() } else { interface.if_tsoffset };
         let number = interface.linktype.0;
-        Interface {
-            link: Link::of(number).ok_or(number),
-            clock: Clock::of_interface(interface.if_tsresol, offset),
-            dropped: None,
-        }
+        let link = Link::of(number).ok_or(number);
+        (Interface { link, clock: Clock::of_interface(interface.if_tsresol, offset), dropped: None }, number)
     }
 
     /// Notes how many packets an interface has dropped so far (draft-ietf-opsawg-pcapng §4.6).

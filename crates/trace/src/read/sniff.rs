@@ -3,6 +3,9 @@
 /// How many bytes are needed.
 pub(super) const HEAD_LENGTH: u64 = 32;
 
+/// What a file without a byte is.
+pub(super) const EMPTY: &str = "empty";
+
 /// The formats of captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -35,7 +38,7 @@ pub(super) fn kind(head: &[u8]) -> Result<Kind, &'static str> {
         return Ok(kind);
     }
     Err(match head {
-        [] => "empty",
+        [] => EMPTY,
         [0xfd, b'7', b'z', b'X', b'Z', ..] => "compressed by xz",
         [b'B', b'Z', b'h', ..] => "compressed by bzip2",
         [0x04, 0x22, 0x4d, 0x18, ..] => "compressed by lz4",

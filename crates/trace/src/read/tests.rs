@@ -1,7 +1,7 @@
 mod hostile;
 pub(super) mod made;
 
-use super::{CapturedPacket, Ending, Oddity, PacketSource, Reader, Reason};
+use super::{CapturedPacket, Counts, Ending, Oddity, PacketSource, Reader, Reason};
 use made::*;
 use recoup_wire::Flags;
 
@@ -307,6 +307,27 @@ fn frames_of_all_kinds() {
         assert_eq!(odd(Oddity::Options), expected.is_ok_and(|(_, complete, _)| !complete));
         assert_eq!(counts.frames, 1);
     }
+}
+
+#[test]
+fn the_first_frame_counts_whatever_it_holds() {
+    let arp = ethernet(&[8, 6], &[0; 28]);
+    let data = ethernet(&[8, 0], &ip(&segment(0), false));
+    let mut file = header(Little, NANOS, ETHERNET);
+    for (nanos, frame) in [(2000, &arp), (9000, &data), (1000, &data)] {
+        file.extend(record(Little, nanos, frame, frame.len()));
+    }
+    let (found, counts) = read(&file).unwrap();
+    let first = counts.first_frame_at.unwrap();
+    assert_eq!(found[0].at.since(first), std::time::Duration::from_micros(7));
+    // Of two files, the earlier one.
+    let mut both = counts.clone();
+    let mut earlier = Counts::default();
+    earlier.first_frame_at = Some(found[1].at);
+    both.append(earlier);
+    assert_eq!(both.first_frame_at, Some(found[1].at));
+    both.append(Counts::default());
+    assert_eq!(both.first_frame_at, Some(found[1].at));
 }
 
 /// The fuzzer's seeds are made by [`made`]; `RECOUP_WRITE_SEEDS=1` writes them again.

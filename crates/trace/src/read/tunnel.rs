@@ -28,6 +28,7 @@
 use super::{
     Reason,
     link::{self, Labelled, after_labels, ether_type, is_known, word},
+    marks::Marks,
 };
 use recoup_wire::{Fragment, IpPayload, ip_payload};
 use serde::{Deserialize, Serialize};
@@ -190,6 +191,8 @@ const fn mixed(bits: u64) -> u64 {
 struct Bytes<'a> {
     captured: &'a [u8],
     on_wire: usize,
+    /// Where they begin in the outer packet.
+    at: usize,
 }
 
 /// The IP packet in a tunnel.
@@ -199,6 +202,8 @@ pub(super) struct Inner<'a> {
     pub packet: &'a [u8],
     /// Its length on the wire.
     pub on_wire: usize,
+    /// Where it begins in the outer packet.
+    pub at: usize,
     pub tunnel: Tunnel,
 }
 
@@ -252,15 +257,25 @@ mod port {
 /// What the packet is, if it is no tunnel or cannot be entered.
 #[cold]
 #[inline(never)]
-pub(super) fn enter(packet: &[u8], on_wire: usize, around: Tunnel) -> Result<Inner<'_>, Reason> {
+pub(super) fn enter<'a>(
+    packet: &'a [u8],
+    on_wire: usize,
+    around: Tunnel,
+    marks: &mut impl Marks,
+) -> Result<Inner<'a>, Reason> {
     let IpPayload { protocol, captured, on_wire, fragment } =
         ip_payload(packet, on_wire).map_err(|_| Reason::IpHeader)?;
-    let payload = Bytes { captured: packet.get(captured).unwrap_or_default(), on_wire };
-    let outer = Outer { packet, around, is_fragment: fragment.is_some() };
+    let at = captured.start;
+    let payload = Bytes { captured: packet.get(captured).unwrap_or_default(), on_wire, at };
+    let mut outer = Outer { packet, around, is_fragment: fragment.is_some(), marks };
     let is_headless = fragment == Some(Fragment::Later);
     let (entered, otherwise) = match protocol {
         protocol::UDP => match payload.split::<8>() {
-            Ok((header, rest)) if !is_headless => outer.udp(header, rest),
+            Ok((header, rest)) if !is_headless => {
+                // The checksum, which the payload changes, is no part of it.
+                outer.marks.keep(at..at + 6);
+                outer.udp(header, rest)
+            }
             _ => return Err(Reason::Udp),
         },
         protocol::GRE | protocol::IPV4 | protocol::IPV6 if is_headless => return Err(Reason::TunnelFragment),
@@ -283,7 +298,7 @@ impl<'a> Bytes<'a> {
             return Err(NoTunnel);
         }
         let (first, captured) = self.captured.split_first_chunk().ok_or(Reason::Cut)?;
-        Ok((first, Self { captured, on_wire: self.on_wire - COUNT }))
+        Ok((first, Self { captured, on_wire: self.on_wire - COUNT, at: self.at + COUNT }))
     }
 
     /// Whether the first byte is as it must be, or was not captured.
@@ -295,13 +310,18 @@ impl<'a> Bytes<'a> {
     fn skip(self, count: usize) -> Result<Self, Refusal> {
         let on_wire = self.on_wire.checked_sub(count).ok_or(NoTunnel)?;
         let captured = self.captured.get(count..).ok_or(Reason::Cut)?;
-        Ok(Self { captured, on_wire })
+        Ok(Self { captured, on_wire, at: self.at + count })
     }
 
     /// The first `count` bytes at most.
     fn up_to(self, count: usize) -> Self {
         let captured = self.captured.get(..count).unwrap_or(self.captured);
-        Self { captured, on_wire: self.on_wire.min(count) }
+        Self { captured, on_wire: self.on_wire.min(count), ..self }
+    }
+
+    /// Marks the first `count` bytes as needed.
+    fn keep(self, count: usize, marks: &mut impl Marks) {
+        marks.keep(self.at..self.at + count);
     }
 }
 
@@ -316,15 +336,16 @@ fn three(bytes: [u8; 3]) -> u32 {
 }
 
 /// The IP packet around a tunnel.
-#[derive(Clone, Copy, Debug)]
-struct Outer<'a> {
+#[derive(Debug)]
+struct Outer<'a, 'm, M> {
     packet: &'a [u8],
     around: Tunnel,
     /// It is the first fragment: lengths within it are those of the whole packet.
     is_fragment: bool,
+    marks: &'m mut M,
 }
 
-impl<'a> Outer<'a> {
+impl<'a, M: Marks> Outer<'a, '_, M> {
     /// A digest of its addresses, the same in both directions.
     fn path(&self) -> u32 {
         let (addresses, length) = match self.packet.first() {
@@ -340,7 +361,7 @@ impl<'a> Outer<'a> {
     }
 
     /// What is in a UDP packet; if it is no tunnel, also what it is.
-    fn udp(&self, header: &[u8; 8], payload: Bytes<'a>) -> (Entered<'a>, Reason) {
+    fn udp(&mut self, header: &[u8; 8], payload: Bytes<'a>) -> (Entered<'a>, Reason) {
         let [from, to, length] = [0, 2, 4].map(|at| u16::from_be_bytes([header[at], header[at + 1]]));
         // With segmentation offload, the length is that of one segment, or 0.
         let payload = match usize::from(length).checked_sub(8) {
@@ -362,8 +383,9 @@ impl<'a> Outer<'a> {
     }
 
     /// RFC 7348 §5. With a group policy, one more flag and 16 bits that are otherwise reserved.
-    fn vxlan(&self, payload: Bytes<'a>) -> Entered<'a> {
+    fn vxlan(&mut self, payload: Bytes<'a>) -> Entered<'a> {
         is(payload.may_begin_with(|flags| matches!(flags, 0x08 | 0x88)))?;
+        payload.keep(8, self.marks);
         let (&[flags, more, policy @ .., a, b, c, reserved], frame) = payload.split::<8>()?;
         let is_plain = flags == 0x08 && more == 0 && policy == [0; 2];
         let has_policy = flags == 0x88 && more & !0x48 == 0;
@@ -372,8 +394,9 @@ impl<'a> Outer<'a> {
     }
 
     /// RFC 8926 §3.4.
-    fn geneve(&self, payload: Bytes<'a>) -> Entered<'a> {
+    fn geneve(&mut self, payload: Bytes<'a>) -> Entered<'a> {
         is(payload.may_begin_with(|first| first >> 6 == 0))?;
+        payload.keep(8, self.marks);
         let (&[first, flags, high, low, a, b, c, reserved], rest) = payload.split::<8>()?;
         is(flags & 0x3f == 0 && reserved == 0)?;
         let inner = rest.skip(4 * usize::from(first & 0x3f))?;
@@ -381,14 +404,16 @@ impl<'a> Outer<'a> {
     }
 
     /// 3GPP TS 29.281 §5.1 and §5.2: version 1, no other protocol than GTP, user data.
-    fn gtp_u(&self, payload: Bytes<'a>) -> Entered<'a> {
+    fn gtp_u(&mut self, payload: Bytes<'a>) -> Entered<'a> {
         const USER_DATA: u8 = 0xff;
+        payload.keep(8, self.marks);
         is(payload.may_begin_with(|flags| flags & 0xf8 == 0x30))?;
         let (&[flags, kind, high, low, a, b, c, d], rest) = payload.split::<8>()?;
         let length = usize::from(u16::from_be_bytes([high, low]));
         is(kind == USER_DATA && length <= rest.on_wire)?;
         let mut rest = rest.up_to(length);
         if flags & 7 != 0 {
+            rest.keep(4, self.marks);
             let (&[.., first], behind) = rest.split::<4>()?;
             rest = behind;
             let mut next = first * (flags >> 2 & 1);
@@ -397,6 +422,9 @@ impl<'a> Outer<'a> {
                 is(words != 0)?;
                 let header = 4 * usize::from(words);
                 let behind = rest.skip(header)?;
+                // Its length, and the kind of the next one.
+                rest.keep(1, self.marks);
+                self.marks.keep(behind.at - 1..behind.at);
                 next = *rest.captured.get(header - 1).ok_or(Reason::Cut)?;
                 rest = behind;
             }
@@ -405,10 +433,15 @@ impl<'a> Outer<'a> {
     }
 
     /// A stack of MPLS labels, and what follows.
-    fn labels(&self, payload: Bytes<'a>) -> Entered<'a> {
-        let start = match after_labels(payload.captured, 0)? {
+    fn labels(&mut self, payload: Bytes<'a>) -> Entered<'a> {
+        let bytes = payload.captured;
+        let mut marks = self.marks.behind(payload.at);
+        let start = match after_labels(bytes, 0, &mut marks)? {
             Labelled::Ip(start) => start,
-            Labelled::EtherType(at) => link::behind(word(payload.captured, at)?, payload.captured, at + 2)?,
+            Labelled::EtherType(at) => {
+                marks.keep(at..at + 2);
+                link::behind(word(bytes, at)?, bytes, at + 2, &mut marks)?
+            }
         };
         let mut labels = payload.captured.chunks_exact(4);
         let last = labels.find(|label| label[2] & 1 == 1).map_or(0, |label| three([label[0], label[1], label[2]]) >> 4);
@@ -416,11 +449,12 @@ impl<'a> Outer<'a> {
     }
 
     /// RFC 2784 §2, RFC 2890 §2, and version 1: RFC 2637 §4.1.
-    fn gre(&self, payload: Bytes<'a>) -> Entered<'a> {
+    fn gre(&mut self, payload: Bytes<'a>) -> Entered<'a> {
         const ERSPAN: u16 = 0x88be;
         const ERSPAN_THREE: u16 = 0x22eb;
         const PPP: u16 = 0x880b;
         const WCCP: u16 = 0x883e;
+        payload.keep(4, self.marks);
         let (&[flags, version, high, low], rest) = payload.split::<4>()?;
         let has = |flag: u8| flags & flag != 0;
         let (checksum, routing, has_key, sequence) = (has(0x80), has(0x40), has(0x20), has(0x10));
@@ -429,20 +463,25 @@ impl<'a> Outer<'a> {
         if version & 7 == 1 {
             let acknowledges = version & 0x80 != 0;
             is(!checksum && has_key && version & 0x78 == 0 && ether_type == PPP)?;
+            let numbers = 4 * (usize::from(sequence) + usize::from(acknowledges));
+            rest.keep(4 + numbers, self.marks);
             let (&[.., a, b], rest) = rest.split::<4>()?;
-            let rest = rest.skip(4 * (usize::from(sequence) + usize::from(acknowledges)))?;
-            let start = link::ppp(rest.captured)?;
+            let rest = rest.skip(numbers)?;
+            let start = link::ppp(rest.captured, &mut self.marks.behind(rest.at))?;
             return self.ip(rest.skip(start)?, TunnelKind::Pptp, u16::from_be_bytes([a, b]).into());
         }
         is(version == 0)?;
         let rest = rest.skip(4 * usize::from(checksum))?;
         let (kind, id, rest) = if has_key {
+            rest.keep(4, self.marks);
             let (key, rest) = rest.split::<4>()?;
             (TunnelKind::GreKey, u32::from_be_bytes(*key), rest)
         } else {
             (TunnelKind::Gre, self.path(), rest)
         };
-        let rest = rest.skip(4 * usize::from(sequence))?;
+        let numbers = 4 * usize::from(sequence);
+        rest.keep(numbers, self.marks);
+        let rest = rest.skip(numbers)?;
         match ether_type {
             // Only type II counts its packets (draft-foschiano-erspan §4).
             ERSPAN if !sequence => self.ethernet(rest, TunnelKind::ErspanOne, self.path()),
@@ -456,15 +495,17 @@ impl<'a> Outer<'a> {
     }
 
     /// draft-foschiano-erspan §4.2: version, session, index.
-    fn erspan_two(&self, bytes: Bytes<'a>) -> Entered<'a> {
+    fn erspan_two(&mut self, bytes: Bytes<'a>) -> Entered<'a> {
+        bytes.keep(8, self.marks);
         let (&[version, _, high, low, ..], frame) = bytes.split::<8>()?;
         is(version >> 4 == 1)?;
         self.ethernet(frame, TunnelKind::Erspan, session(high, low))
     }
 
     /// draft-foschiano-erspan §4.3: version, session, time, frame type, and perhaps a platform's header.
-    fn erspan_three(&self, bytes: Bytes<'a>) -> Entered<'a> {
+    fn erspan_three(&mut self, bytes: Bytes<'a>) -> Entered<'a> {
         const IP: u8 = 2;
+        bytes.keep(12, self.marks);
         let (&[version, _, high, low, .., kind, last], rest) = bytes.split::<12>()?;
         is(version >> 4 == 2)?;
         let inner = rest.skip(8 * usize::from(last & 1))?;
@@ -475,19 +516,19 @@ impl<'a> Outer<'a> {
     }
 
     /// An Ethernet frame.
-    fn ethernet(&self, frame: Bytes<'a>, kind: TunnelKind, id: u32) -> Entered<'a> {
+    fn ethernet(&mut self, frame: Bytes<'a>, kind: TunnelKind, id: u32) -> Entered<'a> {
         is(frame.on_wire >= 14)?;
         is(is_known(word(frame.captured, 12)?))?;
-        let start = link::in_ethernet(frame.captured, 0)?;
+        let start = link::in_ethernet(frame.captured, 0, &mut self.marks.behind(frame.at))?;
         self.ip(frame.skip(start)?, kind, id)
     }
 
     /// What an EtherType names.
-    fn behind(&self, ether_type: u16, bytes: Bytes<'a>, kind: TunnelKind, id: u32) -> Entered<'a> {
+    fn behind(&mut self, ether_type: u16, bytes: Bytes<'a>, kind: TunnelKind, id: u32) -> Entered<'a> {
         match ether_type {
             ether_type::BRIDGED => self.ethernet(bytes, kind, id),
             other if is_known(other) => {
-                let start = link::behind(other, bytes.captured, 0)?;
+                let start = link::behind(other, bytes.captured, 0, &mut self.marks.behind(bytes.at))?;
                 self.ip(bytes.skip(start)?, kind, id)
             }
             _ => Err(NoTunnel),
@@ -513,7 +554,7 @@ impl<'a> Outer<'a> {
             is(first >> 4 == 6 || is_valid(bytes.captured.get(..header).ok_or(Reason::Cut)?))?;
         }
         let tunnel = Tunnel::new(kind, id, self.around);
-        Ok(Inner { packet: bytes.captured, on_wire: bytes.on_wire.max(length), tunnel })
+        Ok(Inner { packet: bytes.captured, on_wire: bytes.on_wire.max(length), at: bytes.at, tunnel })
     }
 }
 
@@ -531,7 +572,7 @@ fn is_valid(header: &[u8]) -> bool {
 
 /// What UDP carries, as far as its first bytes show for certain.
 fn udp_content(ports: [u16; 2], payload: Bytes<'_>) -> Reason {
-    let Bytes { captured, on_wire } = payload;
+    let Bytes { captured, on_wire, .. } = payload;
     let uses = |port: u16| ports.contains(&port);
     match captured {
         // The four messages of WireGuard (its white paper, §5.4). The data has the length of its padding, and a

@@ -15,9 +15,10 @@ fn events_fall_into_the_bin_of_their_time() {
     for ms in [10, 0, 3, 500] {
         timeline.on_segment(at(ms));
     }
-    timeline.on_ack(at(3), 1000, Some(5_000_000));
-    timeline.on_ack(at(3), 500, Some(7_000_000));
-    timeline.on_ack(at(4), 500, None);
+    timeline.on_ack(at(3), 1, 1000, Some(5_000_000));
+    timeline.on_ack(at(3), 1, 500, Some(7_000_000));
+    timeline.on_ack(at(3), 0, 0, Some(300_000));
+    timeline.on_ack(at(4), 1, 500, None);
     timeline.on_retransmission(at(500));
     assert_eq!(totals(&timeline), (4, 2000));
     let of = |ms: u64| {
@@ -26,7 +27,9 @@ fn events_fall_into_the_bin_of_their_time() {
         let (_, bin) = bins.find(|(begin, _)| end(*begin) > at(ms)).unwrap();
         *bin
     };
-    assert_eq!(of(3).mean_rtt(), Some(Duration::from_millis(6)));
+    assert_eq!(of(3).mean_rtt_of(1), Some(Duration::from_millis(6)));
+    assert_eq!(of(3).mean_rtt_of(0), Some(Duration::from_micros(300)));
+    assert_eq!(of(3).mean_rtt(), Some(Duration::from_micros(4100)));
     assert_eq!((of(500).segments, of(500).retransmissions), (1, 1));
     assert_eq!(of(250), Bin::default());
 }

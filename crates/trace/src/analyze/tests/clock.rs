@@ -23,7 +23,7 @@ fn timed(timestamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
     let (mut round, mut reorder, mut got) = (Round::new(FEWEST_SHARDS), Reorder::default(), Vec::new());
     while feed.fill(&mut packets, &mut round, true) {
         for part in &round.parts {
-            reorder.in_order(part, round.facts.order, 128, |packets| {
+            reorder.in_order(part, round.facts.order, |packets| {
                 let times = packets.iter().map(|timed| timed.time.as_nanos() / 1_000_000);
                 got.extend(times);
             });
@@ -104,5 +104,31 @@ fn a_connection_survives_clock_changes() {
         assert_eq!(kept.connections.len(), 1, "{what}");
         let took = kept.connections[0].duration().as_millis();
         assert!((150..=210).contains(&took), "{what}: {took} ms");
+    }
+}
+
+#[test]
+fn numbers_of_connections_do_not_depend_on_shards_where_packets_are_late() {
+    const CONNECTIONS: u16 = 20_000;
+    let syn = *repaired().packets.first().unwrap();
+    let packets: Vec<CapturedPacket> = (0..CONNECTIONS)
+        .map(|i| {
+            let mut packet = CapturedPacket { frame: u64::from(i) + 1, ..syn };
+            packet.endpoints.src.set_port(1 + i);
+            // Every seventh is up to 3 ms late.
+            let late = if i % 7 == 0 { u64::from(i % 31) * 100 } else { 0 };
+            packet.at = Instant::from_nanos((10_000 + u64::from(i) * 10 - late) * 1000);
+            packet
+        })
+        .collect();
+    let numbers = |shards: usize| {
+        let settings = Settings { shards, ..Settings::default() };
+        let kept = merged_parts(follow(packets.iter().copied(), &settings, Kept::default));
+        kept.connections.iter().map(|c| c.endpoints.src.port()).collect::<Vec<u16>>()
+    };
+    let few = numbers(FEWEST_SHARDS);
+    assert_eq!(few.len(), CONNECTIONS.into());
+    for shards in [64, MOST_SHARDS] {
+        assert!(numbers(shards) == few, "{shards} shards");
     }
 }

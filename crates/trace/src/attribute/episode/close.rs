@@ -3,11 +3,14 @@
 use super::{ConnectionEnd, Episode, EpisodeContext, Learned, PacketKind, Row, row::RecoveryTime, sender_facts};
 use crate::{
     attribute::provisional::{AlternativeVerdict, ProvisionalRow},
-    cost::lost::{
-        causes::{Clues, ENOUGH_UNANSWERED},
-        episodes::{EpisodeCosts, Repair},
+    cost::{
+        lost::{
+            causes::{Clues, ENOUGH_UNANSWERED},
+            episodes::{EpisodeCosts, Repair},
+        },
+        queue::{self, RttBeside},
     },
-    finding::{self, Evidence, PlacedLosses, Retransmission, SenderState, Triggers, Vantage, Verdict},
+    finding::{self, Evidence, PlacedLosses, QueueLosses, Retransmission, SenderState, Triggers, Vantage, Verdict},
     hosts::{HostFacts, ReportsDuplicates},
 };
 use recoup_units::Offset;
@@ -69,6 +72,7 @@ impl Episode {
                 self.rows.iter_mut().for_each(Row::doubt_arrival);
             }
         }
+        found.queue_losses = self.queue_losses(found, belief);
         let mut costs = self.costs(context, end);
         let mut flight_end = Offset(0);
         let mut left_open = false;
@@ -131,8 +135,25 @@ impl Episode {
             && (self.too_costly || self.ack_verdicts.is_too_costly() || self.arrival_verdicts.is_too_costly());
         found.reneged = self.ack_verdicts.reneged();
         found.episodes = recovery_time.recoveries;
-        found.recovering = recovery_time.time;
+        found.detecting_and_recovering = recovery_time.time;
         learned
+    }
+
+    /// The losses of segments with data or a FIN, by whether a queue was full. Away from the sender, round trips show the way
+    /// behind the capture point alone.
+    fn queue_losses(&self, found: &finding::Direction, belief: ReportsDuplicates) -> QueueLosses {
+        let vantage = found.vantage;
+        let is_lost = |row: &&Row| {
+            let verdict = row.verdict_at(vantage).map(|conditional| conditional.given(belief).0);
+            !row.syn && verdict == Some(Verdict::Needed)
+        };
+        let beside = |row: &Row| {
+            let passed =
+                vantage == Vantage::Sender || (vantage == Vantage::Between && row.kind == PacketKind::Repeated);
+            let is_told = passed && row.copy == 1 && !row.clues.beyond_window;
+            if is_told { row.rtt_beside } else { RttBeside::Unknown }
+        };
+        queue::count(self.rows.iter().filter(is_lost).map(beside), found.rtt.as_ref())
     }
 
     fn placed_losses(&self, vantage: Vantage, belief: ReportsDuplicates) -> PlacedLosses {
@@ -177,6 +198,8 @@ impl Episode {
         let data = rows.filter(|row| !row.syn && row.verdict_at(context.vantage).is_some());
         let repairs = data.map(|row| Repair {
             at: row.at,
+            start: row.span.start,
+            nxt: row.recovered_by,
             within: row.clues.within_recovery,
             all_due: row.all_due,
             // Nobody waits for the answer to a FIN alone from a peer that has closed, or is gone.
@@ -184,9 +207,12 @@ impl Episode {
                 true => row.recovery.is_some() && end.peer_sent_fin.is_none_or(|at| row.at < at),
                 false => !self.is_last_word(row, context.mss, end),
             },
-            until: row.recovery.map_or(end.at, |recovery| row.at + recovery),
+            until: match row.all_acknowledged_at {
+                Some(before) if !context.lag.is_zero() => before.min(row.at),
+                _ => row.recovery.map_or(end.at, |recovery| row.at + recovery),
+            },
             recovering: row.recovering,
         });
-        EpisodeCosts::of(repairs, end.opened)
+        EpisodeCosts::of(repairs, end.opened, context.lag)
     }
 }

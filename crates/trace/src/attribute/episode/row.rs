@@ -2,7 +2,7 @@
 
 use super::super::{identify::MOST_CANDIDATES, reduction::Repair, replay::Explained};
 use crate::{
-    cost::lost::causes::Clues,
+    cost::{lost::causes::Clues, queue::RttBeside},
     finding::{Evidence, Triggers, Vantage, Verdict},
     hosts::ReportsDuplicates,
     verdict::{ConditionalVerdict, Transmission},
@@ -41,6 +41,8 @@ pub(crate) struct PriorTransmissions {
     pub revealed_ts: Option<u32>,
     /// The moving average of the round-trip time.
     pub rtt: Option<Duration>,
+    /// The round trip of the last segment acknowledged, in µs, if the packet was in flight with it.
+    pub rtt_before: Option<u32>,
     /// Segments outstanding.
     pub flight: u32,
     /// Segments first sent within the shortest round-trip time before.
@@ -61,6 +63,8 @@ pub(crate) struct PriorTransmissions {
     pub refused_with_syn: bool,
     /// The bytes were acknowledged already.
     pub acknowledged: bool,
+    /// When the ACK of everything sent before it had passed, if it had.
+    pub all_acknowledged_at: Option<Instant>,
     /// The highest cumulative ACK captured before it.
     pub acked: Offset,
     /// The last copy, if it was captured.
@@ -119,6 +123,10 @@ pub(super) struct Row {
     pub arrival: Option<(Verdict, Evidence)>,
     /// When the ACK of everything sent before it was due.
     pub all_due: Instant,
+    /// When the ACK of everything sent before it had passed, if it passed before the packet.
+    pub all_acknowledged_at: Option<Instant>,
+    /// The round trip of a segment sent beside its original.
+    pub rtt_beside: RttBeside,
     /// Its bytes were acknowledged before it was captured.
     pub acknowledged: bool,
     /// When the receiver usually answers the last copy before it, if that was captured.

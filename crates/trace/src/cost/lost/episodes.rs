@@ -3,6 +3,9 @@
 //! An episode begins with a retransmission. It ends when `snd_una` passes what was `snd_nxt` at that
 //! retransmission. Later retransmissions until then belong to it; the next one begins another episode.
 //!
+//! The sender decides when that is. Away from it, the ACK that ends the episode passes first and the sender hears it later. What
+//! the sender sent meanwhile passes after the ACK, and belongs to the episode.
+//!
 //! ```text
 //! lost = end - max(sent + RTT, last advance)     sent: first transmission of the last byte before snd_nxt
 //! ```
@@ -29,14 +32,21 @@
 //! - What an episode costs afterwards, because the congestion window is smaller, does not count.
 
 use crate::finding::{Cause, EpisodeCost};
-use recoup_units::Instant;
+use recoup_units::{Instant, Offset};
 use std::{iter::Peekable, time::Duration, vec::IntoIter};
+
+/// A packet may come sooner by this fraction (1/n) of the round trip to its sender.
+const JITTER: u32 = 16;
 
 /// A retransmission, and the repair of what was sent before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repair {
     /// When it was sent.
     pub at: Instant,
+    /// Its first byte.
+    pub start: Offset,
+    /// `snd_nxt` when it was sent.
+    pub nxt: Offset,
     /// An earlier one had not been repaired when it was sent.
     pub within: bool,
     /// When the ACK of everything sent before it was due.
@@ -60,13 +70,16 @@ pub(crate) struct EpisodeCosts {
 
 impl EpisodeCosts {
     /// Divides a direction's retransmissions, in order. The causes are still unknown. `opened`: the end of the
-    /// handshake, which takes the time before.
-    pub fn of(retransmissions: impl Iterator<Item = Repair>, opened: Instant) -> Self {
+    /// handshake, which takes the time before. `lag`: the round trip between the capture point and the sender.
+    pub fn of(retransmissions: impl Iterator<Item = Repair>, opened: Instant, lag: Duration) -> Self {
         let mut episodes: Vec<(usize, EpisodeCost)> = Vec::new();
         let mut end = opened;
+        let mut nxt = Offset(0);
+        // Packets take their way longer or shorter than others.
+        let unheard = lag - lag / JITTER;
         for (number, repair) in retransmissions.enumerate() {
             let Repair { at, until, within, .. } = repair;
-            let goes_on = at < end || (at == end && within);
+            let goes_on = at < end + unheard || (at == end && within) || (!lag.is_zero() && repair.start < nxt);
             match episodes.last_mut() {
                 Some((_, cost)) if goes_on => {
                     cost.segments = cost.segments.saturating_add(1);
@@ -86,6 +99,7 @@ impl EpisodeCosts {
                     };
                     episodes.push((number, cost));
                     end = until.max(end);
+                    nxt = repair.nxt;
                 }
             }
         }

@@ -132,9 +132,9 @@ impl DirectionState {
             self.note_delayed(now, took);
         }
         if let Some(timeline) = &context.replay_context.timeline {
-            // At the receiver an ACK follows its data at once.
-            let rtt = took.filter(|_| context.vantage() != Vantage::Receiver);
-            timeline.borrow_mut().on_ack(now, bytes, rtt);
+            // At the receiver an ACK follows its data at once. When a SYN is answered, nothing shows yet where that is.
+            let rtt = took.filter(|_| cumulative > Offset::DATA && context.vantage() != Vantage::Receiver);
+            timeline.borrow_mut().on_ack(now, context.side, bytes, rtt);
         }
         took
     }
@@ -269,7 +269,7 @@ impl DirectionState {
         self.nxt = cumulative;
     }
 
-    /// Advances `snd_una`. Acknowledged packets are kept for a round trip, of which `remembered` ns
+    /// Advances `snd_una`. Acknowledged packets are kept for a round trip, of which `response_time` ns
     /// are between the capture point and the sender. `missing` says how many packets of the receiver are
     /// missing before the ACK, if known; `absent`: the capture has no bare ACKs of the receiver. Returns the time to the newest acknowledged packet, in ns.
     #[inline(always)]
@@ -277,13 +277,13 @@ impl DirectionState {
         &mut self,
         una: Offset,
         (now, frame): (Instant, u64),
-        remembered: u64,
+        response_time: u64,
         missing: impl FnOnce() -> Option<u16>,
         absent: bool,
     ) -> Option<u64> {
         let acked = una.since(self.una);
         let times = self.advance_una(una);
-        let remembered = remembered.saturating_add(self.rtts.least_nanos());
+        let remembered = response_time.saturating_add(self.rtts.least_nanos());
         while self.acknowledged > REMEMBERED
             && let Some(oldest) = self.outstanding.front()
             && (self.acknowledged > MOST_REMEMBERED || now.nanos_since(oldest.last_sent_at) > remembered)
@@ -295,9 +295,12 @@ impl DirectionState {
         let (rtt, newest) = (now.nanos_since(first), now.nanos_since(newest));
         let clock = (self.away.as_ref()).map(|away| &away.clock);
         let held_up = clock.map_or(0, |clock| first.nanos_since(clock.unhindered(ts, first).at));
-        if let Some(usual) = self.rtts.usual()
-            && is_late(rtt, usual)
-            && let Some(due) = self.late_since(Offset(una.0 - acked), now, first, usual, absent)
+        // The sender waits for the whole round trip.
+        let way = if self.away.is_some() { response_time } else { 0 };
+        let sent = self.without_spike(ts, first, way);
+        if let Some(usual) = self.usual_wait(way)
+            && is_late(now.nanos_since(sent).saturating_add(way), usual)
+            && let Some(due) = self.late_since(Offset(una.0 - acked), now, sent, way, absent)
         {
             self.on_late_ack(now, frame, due, missing().is_some_and(|missing| missing > 0));
         }
@@ -308,25 +311,20 @@ impl DirectionState {
     }
 
     /// When the ACK that came `now` was due, if it was late. The first of what it covers, all above `from`, was sent at
-    /// `first`. `absent`: the capture holds no bare ACKs of the receiver.
+    /// `first`. `way`: the round trip between the capture point and the sender. `absent`: the capture holds no bare ACKs of
+    /// the receiver.
     #[cold]
-    fn late_since(
-        &self,
-        from: Offset,
-        now: Instant,
-        first: Instant,
-        usual: (u64, u64),
-        absent: bool,
-    ) -> Option<Instant> {
-        let waited = now.nanos_since(first);
+    fn late_since(&self, from: Offset, now: Instant, first: Instant, way: u64, absent: bool) -> Option<Instant> {
+        let usual = self.usual_wait(way)?;
+        let waited = now.nanos_since(first).saturating_add(way);
         // A sender would have sent again, and a receiver would have sent a bare ACK.
         if waited > LONGEST_WAIT || (absent && is_late_if_delayed(waited, usual)) {
             return None;
         }
-        let due = |sent: Instant| sent.plus_nanos(usual.0);
-        match self.second_full_segment(from, first) {
-            Some(second) if second.at.nanos_since(first) <= TOGETHER || second.span.end <= self.una => {
-                is_late(now.nanos_since(second.at), usual).then(|| due(second.at))
+        let due = |sent: Instant| sent.plus_nanos(usual.0 - way);
+        match self.second_full_segment(from, first).map(|second| (self.first_passed(second, way), second.span.end)) {
+            Some((at, end)) if at.nanos_since(first.min(at)) <= TOGETHER || end <= self.una => {
+                is_late(now.nanos_since(at).saturating_add(way), usual).then(|| due(at))
             }
             _ => is_late_if_delayed(waited, usual).then(|| due(first)),
         }

@@ -9,11 +9,17 @@
 
 use super::{DirectionState, recent_acks::RecentAcks, send_clock::SendClock, unseen_original::SenderShown};
 use crate::{
-    attribute::tape::Departure, cost::division::Heard, follow::shared::DirectionContext, memory::allocated,
+    attribute::tape::Departure,
+    cost::{division::Heard, lost::delays::LEAST_DELAY},
+    follow::shared::DirectionContext,
+    memory::allocated,
     read::CapturedPacket,
 };
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
+
+/// A delay that is longer by less is no spike, in ns.
+const LEAST_SPIKE: u64 = LEAST_DELAY.as_nanos() as u64;
 
 /// The state of a direction captured away from its sender.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -23,6 +29,10 @@ pub(super) struct AwayState {
     /// Packets lost since the last one with data, if known.
     unseen: Option<u32>,
     pub clock: SendClock,
+    /// How long the latest packet was held up before the capture point, but for a delay spike, in ns.
+    held_up: u64,
+    /// When the spike ended that held up the latest packet, if one did.
+    spike_since: Option<Instant>,
     pub recent_acks: RecentAcks,
     /// State of the sender as of its latest packet.
     shown: Option<SenderShown>,
@@ -50,10 +60,21 @@ impl AwayState {
     /// A packet was captured at `now`, of which `lost` before it were not. Returns whether packets are
     /// missing before it.
     #[inline]
-    fn on_packet(&mut self, packet: &CapturedPacket, carries_data: bool, now: Instant, lost: Option<u16>) -> bool {
+    fn on_packet(
+        &mut self,
+        packet: &CapturedPacket,
+        carries_data: bool,
+        now: Instant,
+        lost: Option<u16>,
+        way: u64,
+    ) -> bool {
         let segment = &packet.segment;
         let mut departure = match segment.options.timestamps {
-            Some(ts) => self.clock.on_segment(ts.value, now),
+            Some(ts) => {
+                let departure = self.clock.on_segment(ts.value, now);
+                self.note_delay(self.clock.held_up(Some(ts.value), now), now, way.max(LEAST_SPIKE));
+                departure
+            }
             None => Departure::unknown(now),
         };
         let lost = lost.map(u32::from);
@@ -67,6 +88,18 @@ impl AwayState {
         self.departed = departure;
         self.shown = SenderShown::by(packet, now);
         lost > 0
+    }
+
+    /// A packet was held up for `held_up` ns. A queue grows step by step, a spike is a jump by more than `step`, and all that it
+    /// held up passes together. What stays longer is a longer queue or way.
+    #[inline]
+    fn note_delay(&mut self, held_up: u64, now: Instant, step: u64) {
+        let jumped = held_up > self.held_up.saturating_add(step);
+        if jumped && now.nanos_since(*self.spike_since.get_or_insert(now)) <= step {
+            return;
+        }
+        self.held_up = held_up;
+        self.spike_since = None;
     }
 
     /// So many packets are missing after the latest one.
@@ -108,6 +141,24 @@ impl AwayState {
 }
 
 impl DirectionState {
+    /// How long its sender, `way` ns away, usually waits for an ACK, and by how much that varies, in ns.
+    #[inline]
+    pub fn usual_wait(&self, way: u64) -> Option<(u64, u64)> {
+        let (average, variation) = self.rtts.usual()?;
+        Some((average.saturating_add(way), variation))
+    }
+
+    /// When a packet with this timestamp, which passed at `at`, would have passed without a delay spike before the capture point.
+    /// `way`: the part of the round trip that lies before the capture point, in ns.
+    #[inline]
+    pub fn without_spike(&self, ts: Option<u32>, at: Instant, way: u64) -> Instant {
+        let Some(away) = &self.away else {
+            return at;
+        };
+        let beyond = away.clock.held_up(ts, at).saturating_sub(away.held_up);
+        at.minus_nanos(if beyond > way.max(LEAST_SPIKE) { beyond } else { 0 })
+    }
+
     /// Learns the way of a packet captured `now`. Returns whether packets of its sender are missing before
     /// it.
     #[inline]
@@ -129,7 +180,7 @@ impl DirectionState {
             return false;
         }
         let away = self.away.get_or_insert_default();
-        away.on_packet(packet, carries_data, now, lost)
+        away.on_packet(packet, carries_data, now, lost, context.shared.response_time(context.side))
     }
 
     /// When the latest packet left, which was captured `now`.

@@ -86,6 +86,7 @@ impl DirectionState {
             copies: earlier.map(|packet| packet.copies),
             revealed_ts: earlier.filter(|_| uncaptured).and_then(|gap| gap.ts),
             rtt: self.rtts.average().map(|rtt| rtt + episode_context.lag),
+            rtt_before: captured.and_then(|packet| self.rtt_before(packet.at)),
             flight: self.segments_outstanding(episode_context.mss),
             sent_lately: self.sent_lately(now, episode_context.mss),
             most_flight: self.most_flight(episode_context.mss),
@@ -99,6 +100,8 @@ impl DirectionState {
                 && self.una == Offset::DATA
                 && !segment.flags.contains(Flags::SYN),
             acknowledged: span.end <= self.una,
+            all_acknowledged_at: (self.una >= self.nxt && self.last_heard(now, context) < self.advanced_at)
+                .then_some(self.advanced_at),
             acked: self.acked,
             last_copy: captured.map(|packet| Transmission { at: packet.last_sent_at, ts_value: packet.ts }),
             near_receiver: least.is_some_and(|least| least < NEAR_RECEIVER),
@@ -137,28 +140,49 @@ impl DirectionState {
     pub(super) fn all_due(&self, now: Instant, context: DirectionContext<'_>) -> Instant {
         let by_peer = || context.shared.least_response_time(1 - context.side);
         let rtt = self.rtts.average().or_else(by_peer).unwrap_or_default();
-        let last_sent = self.last_of_flight(now);
+        let last_sent = self.last_of_flight(now, context);
         let late = self.late_acks.as_ref();
         let claimed_until = late.map_or(Instant::ZERO, |late| late.claimed_until());
-        (last_sent + rtt).max(self.advanced_at).max(claimed_until)
+        (last_sent + rtt).max(self.last_heard(now, context)).max(claimed_until)
+    }
+
+    /// When the last ACK passed that advanced `snd_una`, of those that the sender had heard when it sent the latest packet.
+    fn last_heard(&self, now: Instant, context: DirectionContext<'_>) -> Instant {
+        match &self.away {
+            Some(away) if context.shared.is_away(context.side) => {
+                let way = context.shared.response_time(context.side);
+                away.recent_acks.advanced_at(self.departure(now, context).at.minus_nanos(way))
+            }
+            _ => self.advanced_at,
+        }
     }
 
     /// When the last segment of the flight in the air was sent. What a sender sends after the ACK of the first one is late
     /// holds nothing up.
-    pub(super) fn last_of_flight(&self, now: Instant) -> Instant {
+    pub(super) fn last_of_flight(&self, now: Instant, context: DirectionContext<'_>) -> Instant {
         let Some(last) = self.outstanding.back() else {
             return now;
         };
+        let way = if context.shared.is_away(context.side) { context.shared.response_time(context.side) } else { 0 };
         let Some(first) = self.outstanding.get(self.acknowledged as usize) else {
-            return last.at;
+            return self.first_passed(last, way);
         };
-        let Some(usual) = self.rtts.usual().filter(|usual| is_late_if_delayed(last.at.nanos_since(first.at), *usual))
+        let Some(usual) =
+            self.usual_wait(way).filter(|usual| is_late_if_delayed(last.at.nanos_since(first.at), *usual))
         else {
-            return last.at;
+            return self.first_passed(last, way);
         };
         let later = |packet: &OutstandingPacket| is_late_if_delayed(packet.at.nanos_since(first.at), usual);
         let end = self.outstanding.partition_point(|packet| !later(packet)).max(self.acknowledged as usize + 1);
-        self.outstanding[end - 1].at
+        self.first_passed(&self.outstanding[end - 1], way)
+    }
+
+    /// When a packet first passed, without a [spike](Self::without_spike) before the capture point.
+    pub(super) fn first_passed(&self, packet: &OutstandingPacket, way: u64) -> Instant {
+        match packet.copies {
+            0 => self.without_spike(packet.ts, packet.at, way),
+            _ => packet.at,
+        }
     }
 
     /// Whether the original was held up before the capture point for most of the time that passed at the sender
@@ -170,6 +194,12 @@ impl DirectionState {
         let elapsed = (earlier.ts.zip(sent.ts)).and_then(|(from, to)| away.clock.between(from, to));
         let passed = sent.at.since(earlier.last_sent_at.min(sent.at));
         earlier.copies == 0 && earlier.captured && elapsed.is_some_and(|elapsed| passed < elapsed / 2)
+    }
+
+    /// The round trip of the last segment acknowledged, in µs, if what was sent at `sent` was in flight with it.
+    fn rtt_before(&self, sent: Instant) -> Option<u32> {
+        let sample = self.rtts.latest()?;
+        (sample.una == self.una.0 as u32 && sent <= self.advanced_at).then_some(sample.rtt)
     }
 
     /// The timestamp of the latest copy of bytes that are no longer outstanding.

@@ -210,6 +210,18 @@ impl RecentAcks {
         self.before.or(first)
     }
 
+    /// When the last ACK passed that advanced the cumulative ACK, of those until `until`; [`Instant::ZERO`] if none is known.
+    pub fn advanced_at(&self, until: Instant) -> Instant {
+        let passed = self.iter().take_while(|ack| ack.at <= until).map(RecentAck::heard);
+        let mut last: Option<HeardSoFar> = None;
+        for heard in self.before.into_iter().chain(passed) {
+            if last.is_none_or(|last| heard.una > last.una) {
+                last = Some(heard);
+            }
+        }
+        last.map_or(Instant::ZERO, |last| last.at)
+    }
+
     /// The timestamp value of the first ACK of everything below `end`.
     pub fn ts_of(&self, end: Offset) -> Option<u32> {
         let before = self.before.filter(|before| before.una >= end);

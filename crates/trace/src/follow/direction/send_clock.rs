@@ -111,6 +111,17 @@ impl SendClock {
         }
     }
 
+    /// How much later a segment with timestamp `value` passed at `at` than the one that took least time, in ns, but not longer
+    /// than since the first one; 0 unless the tick is a usual one: a stall at the beginning makes clocks seem slow.
+    pub fn held_up(&self, value: Option<u32>, at: Instant) -> u64 {
+        match (self.tick, self.first) {
+            (1..=USUAL_TICK, Some((_, first_at))) => {
+                at.nanos_since(self.unhindered(value, at).at).min(at.nanos_since(first_at))
+            }
+            _ => 0,
+        }
+    }
+
     fn delay(&self, ticks: i64, elapsed: u64) -> i64 {
         let sent = ticks.saturating_mul(self.tick.cast_signed());
         elapsed.cast_signed().saturating_sub(sent)

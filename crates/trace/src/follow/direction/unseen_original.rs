@@ -1,13 +1,16 @@
 //! Retransmissions whose original was lost before the capture point, with nothing above it captured.
 //!
-//! They look like first transmissions. They are known as retransmissions only if a packet is missing
-//! just before them (IP identification) and that packet can only have been the original:
+//! They look like first transmissions. They are known as retransmissions only if a packet is missing just before them
+//! (IP identification) and that packet can only have been the original:
 //!
-//! - The packet before the missing one is a bare ACK, and everything sent until then was
-//!   acknowledged, as the echoed timestamp shows. So the missing packet repeats nothing older.
-//! - The peer sent nothing meanwhile, and acknowledgment number, echo and window stayed the same. So
-//!   the missing packet is no ACK and no window update.
+//! - Everything sent before was acknowledged, as the echoed timestamp shows, but perhaps the last segment of a flight. So the
+//!   missing packet repeats nothing older.
+//! - Acknowledgment number and window stayed the same, so the missing packet is no ACK and no window update.
 //! - The time is too short for a keep-alive.
+//! - Where the packet before the missing one is a bare ACK, the peer sent nothing meanwhile, and the echo stayed the same.
+//! - Where it carries data, which the peer acknowledged, more time passed than an ACK takes to let new data go: a timer fired, at
+//!   least two round trips after the original (RFC 8985 §7.2). And the peer's last ACK came within half a round trip, so that no timer
+//!   fired for want of an ACK. Otherwise the missing packet may be a needless retransmission.
 //!
 //! New data is sent in order, so the missing packet began with the same byte.
 //!
@@ -23,6 +26,7 @@ use crate::{follow::shared::DirectionContext, read::CapturedPacket};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber, Timestamps};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// State of a sender as its packet shows it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -81,17 +85,26 @@ impl DirectionState {
         let (Some(shown), Some(away)) = (SenderShown::by(packet, before.at), &self.away) else {
             return false;
         };
-        let unchanged =
-            shown.ack == before.ack && shown.window == before.window && shown.timestamps.echo == before.timestamps.echo;
+        let Some(elapsed) = away.clock.between(before.timestamps.value, shown.timestamps.value) else {
+            return false;
+        };
+        if shown.ack != before.ack || shown.window != before.window || elapsed >= LEAST_IDLE {
+            return false;
+        }
         let way = context.shared.response_time(context.side);
+        let (echo, echo_before) = (shown.timestamps.echo, before.timestamps.echo);
         let peer_sent_at = context.shared.last_packet_at[1 - context.side];
-        let peer_was_silent = before.at.nanos_since(peer_sent_at) >= way && peer_sent_at <= before.at;
-        let elapsed = (away.clock).between(before.timestamps.value, shown.timestamps.value);
-        before.is_bare
-            && unchanged
-            && peer_was_silent
-            && elapsed.is_some_and(|elapsed| elapsed < LEAST_IDLE)
-            && self.had_all_acknowledged(before.timestamps.echo)
+        if before.is_bare && echo == echo_before {
+            let peer_was_silent = before.at.nanos_since(peer_sent_at) >= way && peer_sent_at <= before.at;
+            return peer_was_silent && self.had_acknowledged(self.nxt, echo_before);
+        }
+        let round_trip = Duration::from_nanos(self.rtts.least_nanos().saturating_add(way));
+        // The receiver may delay the ACK of the last segment for longer than a sender waits to probe.
+        let but_last = Offset(self.nxt.0.saturating_sub(self.mss.bytes_or_usual().into()));
+        !before.is_bare
+            && elapsed >= round_trip + round_trip / 2
+            && peer_sent_at <= before.at + round_trip / 2
+            && self.had_acknowledged(but_last, echo)
     }
 
     /// `packet` is a bare ACK. Its sequence number shows what its sender, which is away from the capture
@@ -116,9 +129,9 @@ impl DirectionState {
         }
     }
 
-    /// Whether the ACK of everything captured had reached the sender when it echoed `echo`.
-    fn had_all_acknowledged(&self, echo: u32) -> bool {
-        let value = (self.away.as_ref()).and_then(|away| away.recent_acks.ts_of(self.nxt));
+    /// Whether the ACK of all below `end` had reached the sender when it echoed `echo`.
+    fn had_acknowledged(&self, end: Offset, echo: u32) -> bool {
+        let value = (self.away.as_ref()).and_then(|away| away.recent_acks.ts_of(end));
         value.is_some_and(|value| echo.wrapping_sub(value).cast_signed() >= 0)
     }
 

@@ -1,6 +1,6 @@
 //! The files of a joined capture: what was read of each, and what a user should know of them.
 
-use super::{super::Ending, frame_map::FrameMap, look::FirstPackets};
+use super::{super::Ending, super::sniff::EMPTY, frame_map::FrameMap, look::FirstPackets};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -220,6 +220,7 @@ impl JoinedFile {
         let Self { name, frames, .. } = self;
         let (offset, why) = match &self.ending {
             Ending::Whole => return None,
+            Ending::Empty => return Some(format!("{name}: {EMPTY}: no packets yet")),
             Ending::Cut { .. } if *frames == 0 => return Some(format!("{name}: no packets yet")),
             Ending::Unreadable { why, .. } if *frames == 0 => {
                 return Some(format!("{name} is missing: {why}"));

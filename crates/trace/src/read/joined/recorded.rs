@@ -10,7 +10,7 @@
 //! digest tells whether two files that overlap have the same packet. zstd's checksums reveal damage.
 
 use super::{
-    super::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader, name_of},
+    super::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader, name_of, sniff::EMPTY},
     frame_map::{push_integer, take_integer},
     look::{self, Beginning},
     part::CapturePart,
@@ -25,7 +25,7 @@ use std::{
 };
 
 /// How a record begins. The last digit is the version of the layout.
-const MAGIC: [u8; 8] = *b"\x89RCPREC1";
+const MAGIC: [u8; 8] = *b"\x89RCPREC2";
 
 /// zstd's fastest usual level.
 const LEVEL: i32 = 1;
@@ -51,7 +51,9 @@ pub struct RecordedFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Opening {
     Opened,
-    /// Nothing of it is written yet.
+    /// It has no bytes.
+    Empty,
+    /// It ends within its first bytes.
     NotBegun,
     /// It could not, for this reason.
     Failed(String),
@@ -91,9 +93,8 @@ pub fn record_file(path: &Path, mut pass_on: impl FnMut(&Packet) -> io::Result<(
                 file.bytes = reader.taken();
                 file.counts = CapturePart::into_counts(reader);
             }
-            Err(ReadError::Cut { .. } | ReadError::Unknown { found: "empty", .. }) => {
-                file.opening = Opening::NotBegun;
-            }
+            Err(ReadError::Unknown { found: EMPTY, .. }) => file.opening = Opening::Empty,
+            Err(ReadError::Cut { .. }) => file.opening = Opening::NotBegun,
             Err(error) => file.opening = Opening::Failed(error.to_string()),
         }
     }
@@ -230,6 +231,7 @@ impl CapturePart for RecordedPart {
         let part = Self::open_any(path)?;
         match part.file.opening {
             Opening::Opened => Ok(part),
+            Opening::Empty => Err(ReadError::empty(&part.file.name)),
             Opening::NotBegun => Err(ReadError::Cut { file: part.file.name }),
             Opening::Failed(why) => Err(ReadError::Recorded { why }),
         }

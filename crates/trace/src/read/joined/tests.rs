@@ -329,7 +329,7 @@ fn files_that_cannot_be_read_are_left_out() {
     let (found, counts) = drain(joined);
     assert_eq!(found, whole(&captured).0);
     let notes = files.notes(&counts);
-    let early = ["begun.pcap: no packets yet", "empty.pcap: no packets yet"];
+    let early = ["begun.pcap: no packets yet", "empty.pcap: empty: no packets yet"];
     assert_eq!(notes[..2], early);
     assert!(notes[2].starts_with("packets are missing, because these files could not be read: none.pcap"));
 }

@@ -52,10 +52,10 @@ fn the_packet_is_found_after_each_kind_of_header() {
         let frame = [&header[..], &ip].concat();
         let link = Link::of(link).expect("a known link type");
         let found = IpStart { start: header.len(), outgoing };
-        assert_eq!(link.ip_packet(&frame), Ok(found), "{link:?} {header:?}");
+        assert_eq!(link.ip_packet(&frame, &mut ()), Ok(found), "{link:?} {header:?}");
         // Cut anywhere, the result is the same or "too short".
         for end in 0..frame.len() {
-            let cut = link.ip_packet(&frame[..end]);
+            let cut = link.ip_packet(&frame[..end], &mut ());
             assert!([Ok(found), Err(Reason::Cut)].contains(&cut), "{link:?} {header:?} cut at {end}: {cut:?}");
         }
     }
@@ -64,7 +64,7 @@ fn the_packet_is_found_after_each_kind_of_header() {
 #[test]
 fn ethernet_after_labels_may_lack_the_control_word() {
     let frame = ethernet(&[&[0x88, 0x47, 0, 1, 1, 64, 0x21], &ADDRESSES[1..], &[8, 0, 0x45]].concat());
-    assert_eq!(Link::Ethernet.ip_packet(&frame), Ok(at(frame.len() - 1)));
+    assert_eq!(Link::Ethernet.ip_packet(&frame, &mut ()), Ok(at(frame.len() - 1)));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn frames_without_ip_are_refused() {
         (104, vec![0x0f, 0, 0x80, 0x35, 0x45, 0], NotIp),
     ] {
         let link = Link::of(link).expect("a known link type");
-        assert_eq!(link.ip_packet(&frame), Err(reason), "{link:?} {frame:?}");
+        assert_eq!(link.ip_packet(&frame, &mut ()), Err(reason), "{link:?} {frame:?}");
     }
     for number in [-1, 2, 105, 127, 65_536 + 1] {
         assert_eq!(Link::of(number), None);

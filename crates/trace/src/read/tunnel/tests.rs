@@ -47,7 +47,7 @@ fn gre(head: &[u8], inner: &[u8]) -> Vec<u8> {
 
 /// The packet in all tunnels, and the innermost tunnel.
 fn inside(packet: &[u8], on_wire: usize) -> Result<(Vec<u8>, Tunnel), Reason> {
-    let inner = enter(packet, on_wire, Tunnel::NONE)?;
+    let inner = enter(packet, on_wire, Tunnel::NONE, &mut ())?;
     Ok((inner.packet.to_vec(), inner.tunnel))
 }
 
@@ -439,7 +439,7 @@ fn random_bytes_are_read_without_a_panic() {
         let on_wire = packet.len() + next() % 2 * 1000;
         let mut around = Tunnel::NONE;
         let mut inner = packet.clone();
-        while let Ok(found) = enter(&inner, on_wire, around) {
+        while let Ok(found) = enter(&inner, on_wire, around, &mut ()) {
             around = found.tunnel;
             assert!(!found.packet.is_empty() && found.packet.len() < inner.len());
             inner = found.packet.to_vec();
