@@ -79,9 +79,9 @@ pub struct Outcome {
     pub bytes_sent: u64,
     /// Segments with payload of both hosts, retransmissions and copies included.
     pub segments_sent: u64,
-    /// Retransmissions, probes and copies included.
+    /// The sender's retransmissions, probes and copies included.
     pub retransmissions: u64,
-    /// Spurious ones among them.
+    /// Spurious retransmissions of data.
     pub spurious: u64,
     /// Packets that the capture does not hold, whose fate was drawn.
     pub packets_drawn: u64,
@@ -104,7 +104,7 @@ impl Outcome {
             bytes_sent: record.bytes_sent,
             segments_sent: record.segments_sent,
             retransmissions: log.retransmissions.len() as u64,
-            spurious: record.spurious,
+            spurious: record.spurious_data,
             packets_drawn: log.drawn,
             duration: log.last_echo.since(Instant::ZERO),
         }

@@ -231,3 +231,29 @@ fn duplicates_of_the_network_are_inferred_and_repeated() {
     assert!(made > 100, "{made}");
     assert!(inferred <= made && inferred * 20 >= made * 19, "{inferred} of {made}");
 }
+
+/// A receiver that delays the ACK of the last bytes has them all the same: where the window lets a response end a round trip sooner,
+/// the rerun says so, and counts no timer of the receiver.
+#[test]
+fn the_delayed_ack_of_a_last_part_is_no_part_of_the_completion_time() {
+    let profile: Profile = "linux-6".parse().unwrap();
+    let path = PathSpec { up: vec![way(1)], down: vec![way(1)] };
+    let spec = |bytes: u64| FlowSpec {
+        client: Config { acks: AckPolicy::Delayed(Duration::from_millis(40)), ..Config::new(*profile.mechanisms()) },
+        server: Config::new(*profile.mechanisms()),
+        timers: TimerModel::Exact,
+        workload: Workload::exchange(300, bytes),
+    };
+    // An odd number of full segments, an even one, and each with a rest.
+    for bytes in [23 * 1448, 24 * 1448, 23 * 1448 + 696, 24 * 1448 + 696] {
+        let mut capture = Capture::default();
+        let mut simulation = Simulation::new(&path).unwrap();
+        let fct = simulation.run(&spec(bytes), 1, FlowId(1), &mut capture).fct.expect("a complete flow");
+        let recorded = record(&capture.packets, Host::Server, &[]).expect("a suitable capture");
+        let reproduced = Rerunner::new()
+            .reproduce(&Arc::new(recorded), &[*profile.mechanisms()])
+            .unwrap_or_else(|apart| panic!("{bytes}: {apart}"));
+        let rerun = reproduced.base.fct.expect("a complete rerun");
+        assert!(rerun.abs_diff(fct) < Duration::from_millis(2), "{bytes}: {rerun:?}, not {fct:?}");
+    }
+}

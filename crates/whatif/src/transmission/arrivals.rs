@@ -1,9 +1,9 @@
 //! When each transmission arrived.
 //!
-//! The time from a transmission to its ACK is the network's delay and the receiver's. An ACK that covers several
-//! segments, reports data out of order or fills a hole goes at once (RFC 5681 §4.2), so its delay is the network's. A
-//! lone segment in order may wait for the receiver's timer: what its ACK took longer than those of its neighbours
-//! counts as the receiver's delay, up to [`MOST_ACK_DELAY`].
+//! The time from a transmission to its ACK is the network's delay and the receiver's. An ACK that covers two full
+//! segments, reports data out of order or fills a hole goes at once (RFC 5681 §4.2), so its delay is the network's. Less
+//! data in order may wait for the receiver's timer, such as a full segment and the rest of a response: what its ACK took
+//! longer than those of its neighbours counts as the receiver's delay, up to [`MOST_ACK_DELAY`].
 //!
 //! A transmission that later ones overtook was held by the network, for as long as it took longer than its
 //! neighbours.
@@ -17,6 +17,11 @@ pub(crate) const MOST_ACK_DELAY: Duration = Duration::from_millis(500);
 
 /// An ACK that took longer than its neighbours was not delayed by the receiver if the excess is below this.
 const LEAST_ACK_DELAY: Duration = Duration::from_millis(4);
+
+/// An ACK of more than a segment, but less than two full ones, waited for the receiver's timer if it took longer than the one
+/// before it by this. Linux waits for 40 ms at least (TCP_DELACK_MIN), others for longer; a queue does not grow by as much within
+/// a segment.
+const LEAST_TIMER: Duration = Duration::from_millis(20);
 
 /// ACK of a transmission.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +87,7 @@ fn find_lost_acks_of_pairs(all: &[Transmission], heard: &mut [Option<Heard>]) {
     if !heard.iter().flatten().any(|heard| heard.is_lost) {
         return;
     }
-    let full = all.iter().map(|sent| sent.span.len()).max().unwrap_or(0);
+    let full = full_segment(all);
     let mut waits = false;
     for (sent, heard) in all.iter().zip(heard) {
         let Some(heard) = heard.as_mut().filter(|heard| heard.in_order) else {
@@ -92,6 +97,11 @@ fn find_lost_acks_of_pairs(all: &[Transmission], heard: &mut [Option<Heard>]) {
         heard.is_lost |= is_missing;
         waits = !heard.is_trigger && !heard.is_lost;
     }
+}
+
+/// The bytes of a full segment.
+fn full_segment(all: &[Transmission]) -> u64 {
+    all.iter().map(|sent| sent.span.len()).max().unwrap_or(0)
 }
 
 /// Which transmissions were overtaken by later ones.
@@ -119,27 +129,30 @@ struct SureDelays {
     delays: Vec<(usize, Duration)>,
 }
 
-/// The transmissions whose ACKs the receiver sent at once: those with a segment that arrived before them
-/// without an ACK, those out of order, and those that another one followed so soon that it would have ended
-/// the wait.
+/// The transmissions whose ACKs the receiver sent at once: those that complete two full segments without an ACK, or more than
+/// one as soon as the one before, those out of order, and those that another one followed so soon that it would have ended the wait.
 fn sure_delays(all: &[Transmission], heard: &[Option<Heard>], overtaken: &[bool]) -> SureDelays {
     let mut delays = Vec::new();
-    let mut waits = false;
+    let full = full_segment(all);
+    // Bytes in order that wait for an ACK.
+    let mut waits = 0;
     for (index, sent) in all.iter().enumerate() {
         let Some(heard) = heard[index] else {
             continue;
         };
         if !heard.is_trigger {
-            waits = heard.in_order && !heard.is_lost;
+            waits = if heard.in_order && !heard.is_lost { waits + sent.span.len() } else { 0 };
             continue;
         }
         let next = all.get(index + 1).filter(|next| next.arrival().is_some());
         let is_followed = next.is_some_and(|next| next.sent.since(sent.sent) < LEAST_ACK_DELAY);
-        let is_at_once = waits || !heard.in_order || is_followed;
-        let is_sure = is_at_once && !overtaken[index];
-        waits = false;
+        let took = heard.at.since(sent.sent);
+        let before = delays.last().map_or(took, |(_, before)| *before);
+        let ends_wait = waits + sent.span.len() >= 2 * full || (waits > 0 && took < before + LEAST_TIMER);
+        let is_sure = (ends_wait || !heard.in_order || is_followed) && !overtaken[index];
+        waits = 0;
         if is_sure {
-            delays.push((index, heard.at.since(sent.sent)));
+            delays.push((index, took));
         }
     }
     // Without any, the quickest ACKs are the best evidence.
