@@ -1,7 +1,7 @@
 //! The results of analyzing captures, as tables, JSON, CSV and Parquet.
 //!
 //! ```text
-//! read::Reader ─► run ─► Analyzed<AllRetransmissions | AllConnections | OneConnection | Summary>
+//! read::Reader ─► run ─► Analyzed<AllRetransmissions | AllEpisodes | AllConnections | OneConnection | Summary>
 //!                              ├─► Columns: CSV, Parquet, rows of JSON
 //!                              └─► text tables, notes
 //! ```
@@ -26,6 +26,7 @@ mod changes;
 mod columns;
 mod continuation;
 mod continuity;
+mod episodes;
 mod everything;
 mod findings;
 mod given_out;
@@ -39,15 +40,15 @@ mod summary_tables;
 mod tables;
 mod tabular;
 
-pub use changes::{Changes, Continued, MergeSaved, SavedConnections, SavedRetransmissions};
-pub(crate) use columns::ms;
+pub use changes::{Changes, Continued, MergeSaved, SavedConnections, SavedEpisodes, SavedRetransmissions};
 pub use columns::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
+pub(crate) use columns::{ends, ms};
 pub use continuation::{Continuation, ContinueError, FinishError};
-pub use continuity::analyze_all;
-pub use everything::{Everything, Interval, intervals};
-#[cfg(feature = "parquet")]
+pub use continuity::{analyze_all, analyze_each};
+pub use episodes::{Episode, EpisodeKey, Occurrence, Recovery, episodes, packed_episodes};
+pub use everything::{AllIntervals, Everything, Interval, intervals};
 pub(crate) use findings::assemble;
-pub use findings::{AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run};
+pub use findings::{AllConnections, AllEpisodes, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run};
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use one_connection::{ConnectionRow, ListedConnection, OneConnection};
 pub use packed::PackedConnections;
@@ -59,4 +60,4 @@ pub use summary_tables::summary_tables;
 pub use tabular::{Figure, Tabular, write_json};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,30 +9,43 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `read`, `facts`, `order` | sums over connections, and the connections that come first |
+//! | `groups` | sums over the connections of a server, client, network, port, path or capture |
 //! | `report` | sentences: `causes` of lost time, `states` of senders and what held them up, `compared` with usual values |
-//! | `text`, `one`, `page`, `document` | the report as text, one connection as text, the HTML page, JSON |
+//! | `queues` | losses by a full queue, and others |
+//! | `total` | several captures together |
+//! | `live` | a capture while it is written |
+//! | `text`, `one`, `page`, `document` | the report as text, one connection as text, the HTML page of captures, JSON |
 //! | `advice` | what would have helped, by reruns |
 
 mod advice;
 mod document;
 mod facts;
+mod groups;
+mod live;
 mod one;
 mod order;
 mod outage;
 mod page;
+mod queues;
 mod read;
 mod report;
 mod text;
+mod total;
 
 pub use advice::{Advice, AdviceLine};
-pub use document::write_explanations;
+pub use document::{write_connection, write_explanations};
 pub use facts::{CapturedAt, CauseFacts, EpisodeTime, Facts, lost_by, main_direction};
+pub use groups::{Group, GroupBy, GroupKey, GroupRow, GroupTable, Groups, group_columns, group_rows};
+pub use live::explain_live;
 pub use one::connection_text;
 pub use order::{DRAWN, Ranked, SortBy, Worst};
-pub use read::{ExplainError, PageRequest, explain, explain_as_page, explain_connection};
-pub(crate) use report::cause_title;
+pub use page::{Drawn, page_without_diagrams};
+pub use read::{ExplainError, ExplainedPage, PageRequest, explain, explain_all, explain_as_page, explain_connection};
 pub use report::{CauseLine, Comparison, ConnectionLine, Report};
-pub use text::{explanation_text, most_lines};
+pub(crate) use report::{GROUPS, cause_title};
+pub(crate) use text::wrap;
+pub use text::{TextShape, explanation_text};
+pub use total::Total;
 
 #[cfg(test)]
 mod tests;

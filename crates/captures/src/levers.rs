@@ -242,6 +242,9 @@ pub fn levers() -> &'static [Lever] {
     &LEVERS
 }
 
+/// What commands that change a route need to know.
+const ROUTE: &str = "DEST is the route as `ip route` lists it (default, or 198.51.100.0/24). The command replaces the whole route: keep all else that `ip route show DEST` prints, such as dev, src and metric.";
+
 impl Lever {
     /// The lever of this name.
     ///
@@ -294,11 +297,13 @@ impl Lever {
             false => "documentation alone",
         };
         let (set, in_reruns) = (self.set.replace("{value}", "VALUE"), self.in_reruns());
+        let takes_route = self.set.contains("DEST via GATEWAY");
         let lines = [
             ("values", Some(&*values)),
             ("default", self.default.as_deref()),
             ("reaches", self.reaches.as_deref()),
             ("set", Some(&*set)),
+            ("", takes_route.then_some(ROUTE)),
             ("show", Some(&*self.show)),
             ("cost", Some(&*self.cost)),
             ("in a capture", Some(&*self.visible)),
@@ -317,12 +322,27 @@ impl Lever {
 
 /// All levers by where they are set, each with what it changes and the command that sets it.
 pub fn list() -> String {
+    listed(|_| true)
+}
+
+/// The levers of one system, and those of any; `None` if no system has this name.
+pub fn list_of(system: &str) -> Option<String> {
+    let mut systems = [System::Linux, System::FreeBsd, System::Windows].into_iter();
+    let system = systems.find(|known| known.name().eq_ignore_ascii_case(system))?;
+    Some(listed(|lever| [system, System::Any].contains(&lever.system)))
+}
+
+fn listed(is_listed: impl Fn(&Lever) -> bool) -> String {
     let mut text = String::from(
-        "What an operator can change that affects how soon TCP transfers end. `recoup profiles --levers NAME` says all of one.\n",
+        "What an operator can change that affects how soon TCP transfers end. `recoup profiles --levers NAME` says all of one,\n\
+         and `recoup profiles --levers linux` lists those of one system.\n",
     );
     for (end, heading) in End::ALL {
-        _ = write!(text, "\n{heading}:\n");
-        for lever in levers().iter().filter(|lever| lever.end == end) {
+        let levers: Vec<&Lever> = levers().iter().filter(|lever| lever.end == end && is_listed(lever)).collect();
+        if !levers.is_empty() {
+            _ = write!(text, "\n{heading}:\n");
+        }
+        for lever in levers {
             _ = write!(
                 text,
                 "\n{}: {}\n  {}\n  {}\n",
@@ -419,6 +439,14 @@ mod tests {
             let found = LeverValue::parse(wrong).unwrap_err();
             assert!(found.starts_with(error), "{found}");
         }
+    }
+
+    #[test]
+    fn one_system_has_its_own_levers_and_those_of_any() {
+        let linux = list_of("linux").unwrap();
+        assert!(linux.contains("\nrto-min-sysctl: ") && !linux.contains("\nfreebsd-"), "{linux}");
+        assert!(list_of("FreeBSD").unwrap().contains("\nfreebsd-min-rto: "));
+        assert_eq!(list_of("plan9"), None);
     }
 
     #[test]

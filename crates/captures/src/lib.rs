@@ -6,16 +6,20 @@
 //! | [`analysis`] | tables of connections, retransmissions and senders, and analyses that go on from run to run |
 //! | [`explain`] | where the time of connections went: facts, sentences, text, document, page |
 //! | [`whatif`] | reruns of connections with other settings or loss recovery, their statistics and forms; a scenario inferred from a capture |
+//! | [`compare`] | what changed between two captures, beyond their own spread |
 //! | [`levers`] | what an operator can change |
 //! | [`parameters`] | other parameters of loss detection for the senders of a capture |
 //! | [`study`] | the 2007 study's tables and figures, and the 2021 paper's analysis |
 //! | [`diagram`] | time–sequence diagrams of connections and of event streams |
 //! | [`partition`], [`state_file`] | a long capture in parts; what a paused analysis keeps |
 //! | [`tmix`] | connection vectors of a capture |
+//! | [`anonymize`] | captures that can be sent, without names and payload |
 //! | [`filter`], [`time_window`] | pcap-filter's syntax; times in a capture |
 
 pub mod analysis;
+pub mod anonymize;
 pub mod capture;
+pub mod compare;
 pub mod diagram;
 pub mod explain;
 pub mod filter;

@@ -1,15 +1,18 @@
 //! Connection vectors of Tmix from a capture: what the applications wrote, when, and over which networks.
 
 mod connection;
+mod sent_bytes;
 
 use crate::capture::{Capture, Progress};
 use connection::Connection;
+pub(crate) use connection::QUIET;
 use recoup_sim::traffic::cvec::ConnectionVector;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::ConnectionFilter;
 use recoup_trace::read::{CapturedPacket, PacketSource, ReadError};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
+pub(crate) use sent_bytes::{Data, SentBytes};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;

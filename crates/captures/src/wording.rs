@@ -24,11 +24,13 @@ pub fn in_ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// A duration with two or three significant digits: `0.25 ms`, `60 ms`, `1.20 s`, `25.3 s`, `12.5 min`.
+/// A duration with two or three significant digits: `12 µs`, `0.25 ms`, `60 ms`, `1.20 s`, `25.3 s`, `12.5 min`.
 pub fn duration(time: Duration) -> String {
     let ms = in_ms(time);
     match ms {
-        0.0 => "0 ms".into(),
+        _ if ms < 0.000_05 => "0 ms".into(),
+        _ if ms < 0.009_95 => format!("{:.1} µs", ms * 1e3),
+        _ if ms < 0.099_5 => format!("{:.0} µs", ms * 1e3),
         _ if ms < 0.995 => format!("{ms:.2} ms"),
         _ if ms < 9.95 => format!("{ms:.1} ms"),
         _ if ms < 999.5 => format!("{ms:.0} ms"),
@@ -40,9 +42,13 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// A duration in milliseconds as [`duration`] says it.
+/// A duration in milliseconds as [`duration`] says it; `−60 ms` if it is negative.
 pub fn millis(ms: f64) -> String {
-    duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
+    let text = duration(Duration::try_from_secs_f64(ms.abs() / 1e3).unwrap_or_default());
+    match ms < 0.0 && text != "0 ms" {
+        true => format!("−{text}"),
+        false => text,
+    }
 }
 
 /// An amount of data with three significant digits, in powers of ten: `22.8 MB`.
@@ -78,7 +84,7 @@ fn scaled(number: u64, units: [&str; 5]) -> String {
     }
 }
 
-/// A share as a percentage with two significant digits: `27 %`, `2.8 %`, `0.04 %`.
+/// A share as a percentage with two significant digits: `27 %`, `2.8 %`, `0.04 %`, `−2.8 %`.
 pub fn percent(part: f64, whole: f64) -> String {
     let share = match whole > 0.0 {
         true => 100.0 * part / whole,
@@ -86,6 +92,7 @@ pub fn percent(part: f64, whole: f64) -> String {
     };
     match share {
         0.0 => "0 %".into(),
+        _ if share < 0.0 => format!("−{}", percent(-part, whole)),
         _ if share < 0.005 => "below 0.01 %".into(),
         _ if share < 0.995 => format!("{share:.2} %"),
         _ if share < 9.95 => format!("{share:.1} %"),

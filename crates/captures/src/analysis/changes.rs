@@ -3,10 +3,11 @@
 //! The analysis is saved before the connections that are still open are closed. What is found after that is
 //! tentative: a later capture may change it.
 
-use super::findings::{AllConnections, AllRetransmissions, Collector, Overview, View};
+use super::episodes::{Episode, EpisodeKey};
+use super::findings::{AllConnections, AllEpisodes, AllRetransmissions, Collector, Overview, View};
 use super::given_out::{GivenOut, Record, RetransmissionKey, Row};
 use super::summary::{Summary, Vantages};
-use recoup_trace::finding::{Connection, ConnectionKey, Renumbering, Retransmission};
+use recoup_trace::finding::{Connection, ConnectionKey, HeldConnections, Renumbering, Retransmission};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::mem::take;
@@ -166,6 +167,40 @@ impl Continued for AllConnections {
         let rows = saved.provisional.into_iter();
         let (rows, provisional) = rows.map(|(c, rows)| (c.clone(), (c.key(), rows))).unzip();
         Self { rows, provisional, overview: saved.overview, ..Self::default() }
+    }
+
+    fn show(mut self, given_out: &mut Self::GivenOut) -> Self::Shown {
+        self.order();
+        Changes { records: given_out.records(with_outlook(self.settled, self.rows)), overview: self.overview }
+    }
+}
+
+/// The saved form of [`AllEpisodes`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedEpisodes {
+    /// Connections with verdicts that may be revised.
+    held: HeldConnections,
+    overview: Overview,
+}
+
+impl Continued for AllEpisodes {
+    const ARGUMENT: &'static str = "--episodes";
+    type Saved = SavedEpisodes;
+    type GivenOut = GivenOut<EpisodeKey>;
+    type Shown = Changes<Episode>;
+
+    fn save(&mut self, is_provisional: &dyn Fn(&Retransmission) -> bool) -> SavedEpisodes {
+        self.settled.append(&mut self.rows);
+        let settled = &mut self.settled;
+        self.held.release_final(
+            |row| row.provisional && is_provisional(row),
+            |connection, own| settled.extend(Episode::of(connection, own)),
+        );
+        SavedEpisodes { held: self.held.clone(), overview: self.overview }
+    }
+
+    fn load(saved: SavedEpisodes) -> Self {
+        Self { held: saved.held, overview: saved.overview, ..Self::default() }
     }
 
     fn show(mut self, given_out: &mut Self::GivenOut) -> Self::Shown {

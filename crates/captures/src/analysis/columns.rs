@@ -4,8 +4,9 @@ use super::given_out::{Record, Row};
 use crate::study::Sender;
 use recoup_recovery::Trigger;
 use recoup_table::Columns;
-use recoup_trace::finding::{Connection, Direction, Retransmission, RttQuantiles, SenderState, Tally, Verdict};
+use recoup_trace::finding::{Cause, Connection, Direction, Retransmission, RttQuantiles, SenderState, Tally, Verdict};
 use recoup_trace::read::JoinedFiles;
+use recoup_wire::Endpoints;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +50,7 @@ pub fn retransmissions() -> Columns<Retransmission> {
         .column("capture_point", "", "capture point of its connection, from 0; a merged file has several", |r| {
             r.capture_point
         })
+        .all_of(ends(), |r| Some(&r.endpoints))
 }
 
 /// The columns of a retransmission in a capture that consists of these files: if there are any, they
@@ -98,7 +100,9 @@ pub fn connections() -> Columns<Connection> {
         .column("ecn", "", "explicit congestion notification that both ends agreed on: classic or accurate; empty if none, or if the capture does not hold the handshake", |c| c.ecn.map(|mode| mode.name()))
         .column("capture_point", "", "where it was captured: 0 is nearest to src; the other end's point comes last", |c| c.capture_point.number)
         .column("capture_points", "", "capture points of packets between these ends; 1 unless the file is merged", |c| c.capture_point.count)
-        .column("capture_points_apart_ms", "ms", "delay of the path from the first capture point to the last; empty if there is one, or if the file does not show it", |c| c.capture_point.apart.map(ms));
+        .column("capture_points_apart_ms", "ms", "delay of the path from the first capture point to the last; empty if there is one, or if the file does not show it", |c| c.capture_point.apart.map(ms))
+        .column("lost_ms", "ms", "time that both ends lost", |c| ms(c.directions.iter().map(|d| d.lost.total()).sum()))
+        .all_of(ends(), |c| Some(&c.endpoints));
     both.prefixed("src", direction(), |c| Some(&c.directions[0]))
         .prefixed("dst", direction(), |c| Some(&c.directions[1]))
 }
@@ -153,10 +157,30 @@ fn direction() -> Columns<Direction> {
         .column(
             "detecting_and_recovering_ms",
             "ms",
-            "from the first transmission of what was lost, really or not, to the end of the recovery",
-            |d| ms(d.recovering),
+            "detecting and recovering, as the 2007 study counts: from the first transmission of what was lost, really or not, to the end of the recovery",
+            |d| ms(d.detecting_and_recovering),
         );
-    times(sent).all_of(tally(), |d| Some(&d.retransmissions))
+    lost(times(sent)).all_of(tally(), |d| Some(&d.retransmissions))
+}
+
+/// The columns of lost time: all, and by cause. They add up.
+fn lost(columns: Columns<Direction>) -> Columns<Direction> {
+    let mut columns = columns.column("lost_ms", "ms", "time that it lost", |d| ms(d.lost.total()));
+    for cause in Cause::ALL {
+        let name = cause.name();
+        let about = format!("time that it lost to the cause {name} (docs/explain.md)");
+        columns = columns.column(format!("lost_{name}_ms"), "ms", about, move |d| ms(d.lost.of(cause)));
+    }
+    columns
+}
+
+/// The addresses and ports of a row whose columns `src` and `dst` have both in one text.
+pub(crate) fn ends() -> Columns<Endpoints> {
+    Columns::<Endpoints>::new()
+        .column("src_host", "", "address of src", |ends| ends.src.ip().to_string())
+        .column("src_port", "", "port of src", |ends| ends.src.port())
+        .column("dst_host", "", "address of dst", |ends| ends.dst.ip().to_string())
+        .column("dst_port", "", "port of dst", |ends| ends.dst.port())
 }
 
 /// The columns of the time in each state. They add up to the duration of the connection.

@@ -1,7 +1,7 @@
 //! An analysis that goes on in later captures, with the view that is shown of it.
 
 use super::changes::Continued;
-use super::findings::{AnalysisError, Analyzed, why_unreadable};
+use super::findings::{AnalysisError, Analyzed, check_readable};
 use crate::state_file::{StateError, StateReader, StateWriter};
 use recoup_support::output_file::OutputFile;
 use recoup_trace::analyze::{Analyzer, MergeError, ResumeError, SavedAnalysis, Settings};
@@ -170,10 +170,7 @@ impl<V: Continued> Continuation<V> {
         }
         let analysis = self.analyzer.finish().map_err(AnalysisError::from)?;
         let counts = analysis.counts;
-        if let Some(reason) = why_unreadable(&counts) {
-            let capture = name.into();
-            return Err(AnalysisError::Unreadable { capture, reason }.into());
-        }
+        check_readable(name, &counts)?;
         let all = analysis.findings.into_iter().reduce(|mut all, part| {
             all.merge(part);
             all

@@ -1,6 +1,6 @@
 //! Analyzes one capture after another, and notices that one continues another, as rotated captures do.
 
-use super::findings::{Collector, View};
+use super::findings::{Analyzed, Collector, View};
 use super::summary::Vantages;
 use crate::capture::{Captures, Input, Progress};
 use crate::study::Merge as _;
@@ -123,15 +123,26 @@ pub fn analyze_all<V: Collector>(
     progress: &dyn Progress,
     view: impl Fn() -> V,
 ) -> Captures<V> {
+    analyze_each(input, settings, progress, view, |analyzed| analyzed)
+}
+
+/// Analyzes captures, and keeps of each what `keep` makes of its findings.
+pub fn analyze_each<V: Collector, W>(
+    input: Input<'_>,
+    settings: &Settings,
+    progress: &dyn Progress,
+    view: impl Fn() -> V,
+    mut keep: impl FnMut(Analyzed<V>) -> Analyzed<W>,
+) -> Captures<W> {
     let with_ends = || WithEnds { view: view(), ends: CaptureEnds::default() };
-    let all = input.each(progress, |capture| capture.analyze(settings, with_ends, progress));
-    let ends = all.analyzed.iter().map(|analyzed| (&*analyzed.capture, &analyzed.findings.ends));
-    Captures {
-        rotation: rotation_note(&ends.collect::<Vec<_>>()),
-        analyzed: all.analyzed.into_iter().map(|analyzed| analyzed.map(|found| found.view)).collect(),
-        failures: all.failures,
-        begun: all.begun,
-    }
+    let mut all_ends = Vec::new();
+    let all = input.each(progress, |capture| {
+        let analyzed = capture.analyze(settings, with_ends, progress)?;
+        all_ends.push((analyzed.capture.clone(), analyzed.findings.ends.clone()));
+        Ok(keep(analyzed.map(|found| found.view)))
+    });
+    let ends: Vec<_> = all_ends.iter().map(|(capture, ends)| (&**capture, ends)).collect();
+    Captures { rotation: rotation_note(&ends), ..all }
 }
 
 /// Collects findings, and where the capture begins and ends.

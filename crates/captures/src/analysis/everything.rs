@@ -1,7 +1,7 @@
 //! All views of a capture, from one reading of it.
 
 use super::columns::ms;
-use super::findings::{AllRetransmissions, Analyzed, Collector, View};
+use super::findings::{AllRetransmissions, Analyzed, Collector, Overview, View};
 use super::packed::PackedConnections;
 use super::summary::{Summary, Vantages};
 use recoup_table::Columns;
@@ -12,7 +12,7 @@ use recoup_units::Instant;
 use std::mem::take;
 use std::time::Duration;
 
-/// Collects connections, retransmissions, totals and what the capture shows over time.
+/// Collects connections, retransmissions and totals, and the traffic over time if it is asked for.
 #[derive(Debug, Default)]
 pub struct Everything {
     /// The connections.
@@ -21,9 +21,16 @@ pub struct Everything {
     pub retransmissions: AllRetransmissions,
     /// The totals.
     pub summary: Summary,
-    /// Segments, goodput and RTTs over time; empty without
-    /// [`Settings::timeline`](recoup_trace::analyze::Settings).
-    pub timeline: Timeline,
+    /// The traffic over time; `None` if it was not asked for.
+    pub intervals: Option<AllIntervals>,
+}
+
+/// Collects the traffic of a capture's connections over time. It needs
+/// [`Settings::timeline`](recoup_trace::analyze::Settings).
+#[derive(Debug, Default)]
+pub struct AllIntervals {
+    timeline: Timeline,
+    overview: Overview,
 }
 
 /// Traffic of a capture's connections in an interval of time.
@@ -43,7 +50,7 @@ pub struct Interval {
     pub rtt: Option<Duration>,
 }
 
-impl Everything {
+impl AllIntervals {
     /// The intervals of the capture, in order, without gaps. They are equally long, and at most 2,048.
     pub fn intervals(&self) -> Vec<Interval> {
         let width = self.timeline.width();
@@ -56,6 +63,13 @@ impl Everything {
             rtt: bin.mean_rtt(),
         });
         intervals.collect()
+    }
+}
+
+impl Everything {
+    /// Collects the traffic over time, too.
+    pub fn with_intervals() -> Self {
+        Self { intervals: Some(AllIntervals::default()), ..Self::default() }
     }
 }
 
@@ -75,9 +89,9 @@ pub fn intervals() -> Columns<Interval> {
 }
 
 impl Analyzed<Everything> {
-    /// The connections and retransmissions, the totals alone, and the intervals.
-    pub fn divide(mut self) -> (PackedConnections, AllRetransmissions, Analyzed<Summary>, Vec<Interval>) {
-        let intervals = self.findings.intervals();
+    /// The connections and retransmissions, the totals alone, and the intervals if they were collected.
+    pub fn divide(mut self) -> (PackedConnections, AllRetransmissions, Analyzed<Summary>, Option<Vec<Interval>>) {
+        let intervals = self.findings.intervals.as_ref().map(AllIntervals::intervals);
         let connections = take(&mut self.findings.connections);
         let retransmissions = take(&mut self.findings.retransmissions);
         let summary = self.map(|all| all.summary);
@@ -87,8 +101,8 @@ impl Analyzed<Everything> {
 
 impl Findings for Everything {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
-        for row in retransmissions {
-            self.timeline.on_retransmission(row.at);
+        if let Some(intervals) = &mut self.intervals {
+            intervals.add(&connection, retransmissions);
         }
         self.retransmissions.add(&connection, retransmissions);
         self.connections.push(&connection);
@@ -102,7 +116,9 @@ impl Findings for Everything {
     }
 
     fn timeline(&mut self, timeline: Timeline) {
-        self.timeline.merge(timeline);
+        if let Some(intervals) = &mut self.intervals {
+            intervals.timeline(timeline);
+        }
     }
 }
 
@@ -121,12 +137,42 @@ impl Collector for Everything {
         self.connections.merge(other.connections);
         self.retransmissions.merge(other.retransmissions);
         self.summary.merge(other.summary);
-        self.timeline.merge(other.timeline);
+        if let (Some(mine), Some(theirs)) = (&mut self.intervals, other.intervals) {
+            mine.merge(theirs);
+        }
     }
 
     fn order(&mut self) {
         self.connections.order();
         self.retransmissions.order();
         self.summary.order();
+    }
+}
+
+impl AllIntervals {
+    fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
+        self.overview.add(connection);
+        retransmissions.iter().for_each(|row| self.timeline.on_retransmission(row.at));
+    }
+}
+
+impl Findings for AllIntervals {
+    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        self.add(&connection, retransmissions);
+    }
+
+    fn revision(&mut self, _: &Revision) {}
+
+    fn timeline(&mut self, timeline: Timeline) {
+        self.timeline.merge(timeline);
+    }
+}
+
+view!(AllIntervals: overview.connections, overview.vantages);
+
+impl Collector for AllIntervals {
+    fn merge(&mut self, other: Self) {
+        self.overview.merge(&other.overview);
+        self.timeline.merge(other.timeline);
     }
 }

@@ -1,8 +1,9 @@
 //! Analyzes a capture and collects what one view of it shows.
 
+use super::episodes::Episode;
 use super::summary::Vantages;
 use recoup_trace::analyze::{Findings, NumbersConnections, Settings, analyze};
-use recoup_trace::finding::{Connection, ConnectionKey, Retransmission, Revision};
+use recoup_trace::finding::{Connection, ConnectionKey, HeldConnections, Retransmission, Revision};
 use recoup_trace::read::{Counts, Ending, PacketSource, ReadError, Reason};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,18 @@ pub struct AllRetransmissions {
     pub(super) overview: Overview,
 }
 
+/// The time that the connections of a capture lost.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct AllEpisodes {
+    /// Ordered by connection, then by time.
+    pub rows: Vec<Episode>,
+    /// As in [`AllConnections`].
+    pub(super) settled: Vec<Episode>,
+    /// Connections whose verdicts, and so causes, may still be revised: as in an explanation.
+    pub(super) held: HeldConnections,
+    pub(super) overview: Overview,
+}
+
 /// Facts of a view besides its rows.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Overview {
@@ -64,7 +77,7 @@ pub(super) struct Overview {
 }
 
 impl Overview {
-    fn add(&mut self, connection: &Connection) {
+    pub fn add(&mut self, connection: &Connection) {
         self.connections += 1;
         self.begin(connection.begun);
         self.vantages.add(connection);
@@ -74,7 +87,7 @@ impl Overview {
         self.begun = Some(self.begun.map_or(at, |begun| begun.min(at)));
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.connections += other.connections;
         other.begun.into_iter().for_each(|at| self.begin(at));
         self.vantages.merge(&other.vantages);
@@ -190,6 +203,44 @@ impl Collector for AllRetransmissions {
     }
 }
 
+impl Findings for AllEpisodes {
+    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        self.overview.add(&connection);
+        let rows = &mut self.rows;
+        self.held.add(connection, retransmissions, |connection, own| rows.extend(Episode::of(connection, own)));
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.overview.vantages.revised += u64::from(self.held.revise(revision));
+    }
+}
+
+view!(AllEpisodes: overview.connections, overview.vantages);
+
+impl NumbersConnections for AllEpisodes {
+    fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
+        for row in self.rows.iter_mut().chain(&mut self.settled) {
+            row.connection = number(row.connection);
+        }
+        self.held.number_connections(number);
+    }
+}
+
+impl Collector for AllEpisodes {
+    fn merge(&mut self, other: Self) {
+        self.overview.merge(&other.overview);
+        self.rows.extend(other.rows);
+        self.settled.extend(other.settled);
+        self.held.merge(other.held);
+    }
+
+    fn order(&mut self) {
+        let rows = &mut self.rows;
+        take(&mut self.held).release_all(|connection, own| rows.extend(Episode::of(connection, own)));
+        rows.sort_unstable_by_key(Episode::key);
+    }
+}
+
 /// A capture and its findings.
 #[derive(Debug)]
 pub struct Analyzed<V> {
@@ -258,10 +309,7 @@ pub(crate) fn assemble<V: Collector>(
     findings: Vec<V>,
     collector: impl Fn() -> V,
 ) -> Result<Analyzed<V>, AnalysisError> {
-    if let Some(reason) = why_unreadable(&counts) {
-        let capture = capture.into();
-        return Err(AnalysisError::Unreadable { capture, reason });
-    }
+    check_readable(capture, &counts)?;
     let findings = findings.into_iter().reduce(|mut all, part| {
         all.merge(part);
         all
@@ -271,13 +319,21 @@ pub(crate) fn assemble<V: Collector>(
     Ok(Analyzed { capture: capture.into(), counts, interrupted, findings })
 }
 
-/// Why no frame is readable. `None` if a frame is readable, or if the capture is whole and empty.
-pub(super) fn why_unreadable(counts: &Counts) -> Option<String> {
+/// Whether a frame is readable, or the capture is whole and has none.
+///
+/// # Errors
+/// Why no frame is readable.
+pub(super) fn check_readable(capture: &str, counts: &Counts) -> Result<(), AnalysisError> {
+    if counts.ending == Ending::Empty && counts.frames == 0 {
+        return Err(ReadError::empty(capture).into());
+    }
+    let unreadable = |reason| AnalysisError::Unreadable { capture: capture.into(), reason };
+    why_unreadable(counts).map_or(Ok(()), |reason| Err(unreadable(reason)))
+}
+
+fn why_unreadable(counts: &Counts) -> Option<String> {
     if counts.frames == 0 {
-        return match &counts.ending {
-            Ending::Whole => None,
-            ending => Some(ending.to_string()),
-        };
+        return (counts.ending != Ending::Whole).then(|| counts.ending.to_string());
     }
     // A capture of closed tunnels is readable: it has no TCP that anyone could see.
     let is_unreadable = |reason: &Reason| reason.matters() && !reason.is_closed_tunnel();

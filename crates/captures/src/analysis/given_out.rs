@@ -5,6 +5,7 @@
 //! that may still change and reports only what is new or different. Whoever keeps the latest [`Record`]
 //! of every key has the rows of one analysis of all captures.
 
+use super::episodes::{Episode, EpisodeKey};
 use recoup_table::Columns;
 use recoup_trace::finding::{Connection, ConnectionKey, Retransmission};
 use serde::{Deserialize, Serialize};
@@ -77,9 +78,7 @@ impl Row for Retransmission {
     }
 
     fn record_columns() -> Columns<Record<Self>> {
-        Record::<Self>::columns()
-            .integer_from("frame", |record| Some(record.key.0))
-            .integer_from("seq", |record| Some(record.key.1.into()))
+        Record::<Self>::columns().read_by("frame", |record| record.key.0).read_by("seq", |record| record.key.1)
     }
 }
 
@@ -96,15 +95,42 @@ impl Row for Connection {
 
     fn record_columns() -> Columns<Record<Self>> {
         Record::<Self>::columns()
-            .integer_from("connection", |record| Some(record.key.0))
-            .integer_from("capture_point", |record| Some(record.key.1.into()))
+            .read_by("connection", |record| record.key.0)
+            .read_by("capture_point", |record| record.key.1)
+    }
+}
+
+impl Row for Episode {
+    type Key = EpisodeKey;
+
+    fn key(&self) -> Self::Key {
+        self.key()
+    }
+
+    fn columns() -> Columns<Self> {
+        super::episodes()
+    }
+
+    fn record_columns() -> Columns<Record<Self>> {
+        Record::<Self>::columns()
+            .read_by("connection", |record| record.key.connection)
+            .read_by("capture_point", |record| record.key.capture_point)
+            .read_by("side", |record| record.key.side())
+            .read_by("frame", |record| record.key.frame())
+            .read_by("cause", |record| record.key.cause.name())
     }
 }
 
 /// The rows that were given out and may still change, by key, each with a digest of its cells.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GivenOut<K: Ord>(BTreeMap<K, u64>);
+
+impl<K: Ord> Default for GivenOut<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
 
 impl<K: Ord + Copy> GivenOut<K> {
     /// Gives out what is new or different, in the order of keys. `rows` are all rows that are not final

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::mem::take;
 use std::time::Duration;
 
-/// How many of the connections with the longest recovery are listed.
+/// How many of the connections that lost most time are listed.
 const SLOWEST: usize = 5;
 
 /// The totals of a capture.
@@ -62,12 +62,11 @@ pub struct Summary {
     pub rtt: Durations,
     /// The sum of all connections' durations, from first to last packet.
     pub duration: Duration,
-    /// The part of `duration` spent detecting losses, real or not, or recovering from them. For each
-    /// connection, the direction with more counts.
-    pub recovering: Duration,
-    /// Connections with time in recovery.
-    pub recovering_connections: u64,
-    /// The connections with most time in recovery, the longest first.
+    /// The part of `duration` that both directions lost.
+    pub lost: Duration,
+    /// Connections that lost time.
+    pub connections_that_lost_time: u64,
+    /// The connections that lost most time, the one that lost most first.
     pub slowest: Vec<SlowConnection>,
     /// Senders that retransmitted, and the tables and figures of the 2007 study.
     pub study: Study,
@@ -116,7 +115,7 @@ pub struct LossTimes {
     pub recovery: Durations,
 }
 
-/// A connection and its time in recovery.
+/// A connection and the time it lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowConnection {
     /// The connection's number.
@@ -127,8 +126,8 @@ pub struct SlowConnection {
     pub tunnel: Option<Tunnel>,
     /// From the first packet to the last.
     pub duration: Duration,
-    /// Time in recovery, of the direction with more. The times of both directions may overlap.
-    pub recovering: Duration,
+    /// The time that both directions lost.
+    pub lost: Duration,
     /// Retransmissions in both directions.
     pub retransmissions: u64,
     /// Spurious retransmissions in both directions.
@@ -229,9 +228,9 @@ impl Summary {
         }
         self.study.add(connection, retransmissions);
         let slow = SlowConnection::new(connection);
-        if !slow.recovering.is_zero() {
-            self.recovering += slow.recovering;
-            self.recovering_connections += 1;
+        if !slow.lost.is_zero() {
+            self.lost += slow.lost;
+            self.connections_that_lost_time += 1;
             self.slowest.push(slow);
             self.keep_slowest();
         }
@@ -276,7 +275,7 @@ impl Summary {
     }
 
     fn keep_slowest(&mut self) {
-        let order = |slow: &SlowConnection| (std::cmp::Reverse(slow.recovering), slow.connection);
+        let order = |slow: &SlowConnection| (std::cmp::Reverse(slow.lost), slow.connection);
         self.slowest.sort_unstable_by_key(order);
         self.slowest.truncate(SLOWEST);
     }
@@ -295,7 +294,7 @@ impl Collector for Summary {
     fn merge(&mut self, other: Self) {
         merge_fields!(self, other: connections, openings, closings, span, segments, bytes, duplicates, probes);
         merge_fields!(self, other: missing, vantages, data, syn, fin, evidence, loss_times, handshake_rtt, rtt);
-        merge_fields!(self, other: duration, recovering, recovering_connections, study);
+        merge_fields!(self, other: duration, lost, connections_that_lost_time, study);
         self.slowest.extend(other.slowest);
         self.keep_slowest();
         self.held.merge(other.held);
@@ -319,7 +318,7 @@ impl SlowConnection {
             endpoints: connection.endpoints,
             tunnel: connection.tunnel(),
             duration: connection.duration(),
-            recovering: there.recovering.max(back.recovering),
+            lost: connection.lost().total(),
             retransmissions: all.total(),
             spurious: all.of_verdict(Verdict::Spurious),
         }

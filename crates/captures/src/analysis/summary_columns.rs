@@ -46,13 +46,8 @@ fn summary() -> Columns<Summary> {
     let columns = quantiles(columns, "handshake_rtt", |s| &s.handshake_rtt);
     quantiles(columns, "rtt", |s| &s.rtt)
         .column("connections_ms", "ms", "sum of the durations of all connections", |s| ms(s.duration))
-        .column(
-            "recovering_ms",
-            "ms",
-            "the part of connections_ms spent detecting losses or recovering from them",
-            |s| ms(s.recovering),
-        )
-        .column("recovering_connections", "", "connections with recovering_ms above zero", |s| s.recovering_connections)
+        .column("lost_ms", "ms", "the part of connections_ms that losses and delays cost (time lost)", |s| ms(s.lost))
+        .column("connections_that_lost_time", "", "connections with time lost", |s| s.connections_that_lost_time)
 }
 
 /// How and when connections begin and end.

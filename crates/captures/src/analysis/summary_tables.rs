@@ -36,7 +36,10 @@ pub fn summary_tables(analyzed: &Analyzed<Summary>) -> String {
     );
     add("Sender identification (% of the replayed retransmissions that the profile explains)", senders(s));
     add("Round-trip times (ms)", rtts(s));
-    add("Connections with most time in recovery (detecting losses, real or not, and recovering from them)", slowest(s));
+    add(
+        "Connections that lost most time (lost: how much later data was acknowledged than without losses and delays)",
+        slowest(s),
+    );
     text
 }
 
@@ -163,12 +166,12 @@ fn rtts(s: &Summary) -> Option<String> {
 }
 
 fn slowest(s: &Summary) -> Option<String> {
-    let times = |recovering: Duration, of: Duration| {
+    let times = |lost: Duration, of: Duration| {
         let part = match of.is_zero() {
             true => "-".into(),
-            false => format!("{:.1}", 100.0 * ms(recovering) / ms(of)),
+            false => format!("{:.1}", 100.0 * ms(lost) / ms(of)),
         };
-        texts![millis(Some(recovering)), millis(Some(of)), part]
+        texts![millis(Some(lost)), millis(Some(of)), part]
     };
     let rows = s.slowest.iter().map(|slow| {
         let name = match slow.tunnel {
@@ -176,21 +179,14 @@ fn slowest(s: &Summary) -> Option<String> {
             Some(tunnel) => format!("{} ({tunnel})", slow.endpoints),
         };
         let all = texts![slow.retransmissions, slow.spurious, name];
-        [texts![slow.connection], times(slow.recovering, slow.duration), all].concat()
+        [texts![slow.connection], times(slow.lost, slow.duration), all].concat()
     });
     let total = (!s.slowest.is_empty()).then(|| {
-        let all = format!("in recovery: {} of {} connections", s.recovering_connections, s.connections);
-        [texts!["total"], times(s.recovering, s.duration), texts!["", "", all]].concat()
+        let all = format!("lost time: {} of {} connections", s.connections_that_lost_time, s.connections);
+        [texts!["total"], times(s.lost, s.duration), texts!["", "", all]].concat()
     });
-    let header = [
-        "connection",
-        "recovery\n(ms)",
-        "duration\n(ms)",
-        "recovery\n(%)",
-        "retrans-\nmissions",
-        "spurious",
-        "endpoints",
-    ];
+    let header =
+        ["connection", "lost\n(ms)", "duration\n(ms)", "lost\n(%)", "retrans-\nmissions", "spurious", "endpoints"];
     aligned(&header, &[0, 1, 2, 3, 4, 5], rows.chain(total))
 }
 

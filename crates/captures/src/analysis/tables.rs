@@ -2,13 +2,15 @@
 
 use super::changes::Changes;
 use super::columns::ms;
-use super::findings::{AllConnections, AllRetransmissions, Analyzed, Overview};
+use super::episodes::Episode;
+use super::findings::{AllConnections, AllEpisodes, AllRetransmissions, Analyzed, Overview};
 use super::given_out::{Change, Record, Row};
 use crate::study::Sender;
 use crate::text_table::{aligned, texts};
 use recoup_table::utc;
 use recoup_trace::finding::{Connection, Direction, Retransmission, Verdict};
-use recoup_trace::read::JoinedFiles;
+use recoup_trace::read::{Counts, JoinedFiles};
+use recoup_units::Instant;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -19,14 +21,14 @@ const POINT: &str = "point: capture point; 0 is nearest to the end that opened t
 pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
     let AllRetransmissions { rows, overview, .. } = &analyzed.findings;
     let lines = rows.iter().map(unchanged).collect();
-    retransmission_lines(lines, overview, &analyzed.counts.files).unwrap_or("no retransmissions\n".into())
+    retransmission_lines(lines, overview, &analyzed.counts).unwrap_or("no retransmissions\n".into())
 }
 
 /// The retransmissions that changed since they were last given out.
 pub fn changed_retransmission_table(analyzed: &Analyzed<Changes<Retransmission>>) -> String {
     let Changes { records, overview } = &analyzed.findings;
     let lines = records.iter().map(changed).collect();
-    retransmission_lines(lines, overview, &analyzed.counts.files).unwrap_or("no new retransmissions\n".into())
+    retransmission_lines(lines, overview, &analyzed.counts).unwrap_or("no new retransmissions\n".into())
 }
 
 /// A row's key, the row unless it is withdrawn, and what changed if that is shown.
@@ -44,11 +46,11 @@ fn changed<R: Row>(record: &Record<R>) -> TableLine<'_, R> {
 fn retransmission_lines(
     lines: Vec<TableLine<'_, Retransmission>>,
     overview: &Overview,
-    files: &JoinedFiles,
+    counts: &Counts,
 ) -> Option<String> {
     let shows_change = lines.first()?.2.is_some();
-    let (merged, joined) = (overview.vantages.capture_points > 1, !files.is_empty());
-    let begun = overview.begun.unwrap_or_default();
+    let (merged, joined) = (overview.vantages.capture_points > 1, !counts.files.is_empty());
+    let begun = first_frame(overview, counts);
     let header = ["frame", "time (s)", "conn.", "sender", "trigger", "verdict", "evidence", "detection (ms)"];
     let more = [merged.then_some("point"), shows_change.then_some("record"), joined.then_some("frame in file")];
     let header: Vec<&str> = header.into_iter().chain(more.into_iter().flatten()).collect();
@@ -63,7 +65,7 @@ fn retransmission_lines(
         );
         cells.extend(merged.then(|| row.map(|r| r.capture_point.to_string()).unwrap_or_default()));
         cells.extend(change.map(|change| change.name().into()));
-        cells.extend(joined.then(|| place(files, *frame)));
+        cells.extend(joined.then(|| place(&counts.files, *frame)));
         cells
     });
     let right: &[usize] = if merged { &[0, 1, 2, 7, 8] } else { &[0, 1, 2, 7] };
@@ -72,6 +74,11 @@ fn retransmission_lines(
     Some(format!(
         "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n{point}\n{table}\n"
     ))
+}
+
+/// When the capture's first frame was captured: from then Wireshark counts seconds.
+fn first_frame(overview: &Overview, counts: &Counts) -> Instant {
+    counts.from_first_frame(overview.begun.unwrap_or_default())
 }
 
 /// The frame in its file, and the file.
@@ -87,23 +94,75 @@ fn withdrawn(first: &u64, cells: usize) -> Vec<String> {
     row
 }
 
+/// The time that the connections of a capture lost.
+pub fn episode_table(analyzed: &Analyzed<AllEpisodes>) -> String {
+    let AllEpisodes { rows, overview, .. } = &analyzed.findings;
+    episode_lines(rows.iter().map(unchanged).collect(), overview, &analyzed.counts).unwrap_or("no lost time\n".into())
+}
+
+/// The lost time that changed since it was last given out.
+pub fn changed_episode_table(analyzed: &Analyzed<Changes<Episode>>) -> String {
+    let Changes { records, overview } = &analyzed.findings;
+    episode_lines(records.iter().map(changed).collect(), overview, &analyzed.counts)
+        .unwrap_or("no new lost time\n".into())
+}
+
+/// `None` without lines.
+fn episode_lines(lines: Vec<TableLine<'_, Episode>>, overview: &Overview, counts: &Counts) -> Option<String> {
+    let shows_change = lines.first()?.2.is_some();
+    let merged = overview.vantages.capture_points > 1;
+    let first = first_frame(overview, counts);
+    let header = ["conn.", "begun (s)", "sender", "cause", "trigger", "verdict", "times", "lost (ms)", "frame"];
+    let more = [merged.then_some("point"), shows_change.then_some("record")];
+    let header: Vec<&str> = header.into_iter().chain(more.into_iter().flatten()).collect();
+    let rows = lines.iter().map(|(key, row, change)| {
+        let mut cells = match row {
+            None => withdrawn(&key.connection, 9),
+            Some(e) => {
+                let of = e.recovery();
+                let begun = e.begun().map_or("-".into(), |at| seconds(at.since(first)));
+                let [trigger, verdict] =
+                    of.map_or(Default::default(), |of| [of.triggers.to_string(), of.verdict.name().into()]);
+                let frame = e.frame().map_or("-".into(), |frame| frame.to_string());
+                let (sender, cause, lost) = (e.endpoints.src, e.cause.name(), millis(Some(e.lost)));
+                texts![e.connection, begun, sender, cause, trigger, verdict, e.times, lost, frame]
+            }
+        };
+        cells.extend(merged.then(|| key.capture_point.to_string()));
+        cells.extend(change.map(|change| change.name().into()));
+        cells
+    });
+    let right: &[usize] = if merged { &[0, 1, 6, 7, 8, 9] } else { &[0, 1, 6, 7, 8] };
+    let table = aligned(&header, right, rows)?;
+    let lost: Duration = lines.iter().filter_map(|(_, row, _)| Some(row.as_ref()?.lost)).sum();
+    let (count, lost, first) = (lines.len(), millis(Some(lost)), utc(first));
+    let point = if merged { POINT } else { "" };
+    Some(format!(
+        "{count} rows, which lost {lost} ms; a row without a frame is for several occurrences\n\
+         begun: since {first}; frame: of the first retransmission, or of the late ACK\n\
+         {point}\n{table}\n"
+    ))
+}
+
 /// The connections of a capture. Each has two rows: one for what each end sent.
 pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
     let AllConnections { rows, overview, .. } = &analyzed.findings;
-    connection_lines(rows.iter().map(unchanged).collect(), overview).unwrap_or("no connections\n".into())
+    connection_lines(rows.iter().map(unchanged).collect(), overview, &analyzed.counts)
+        .unwrap_or("no connections\n".into())
 }
 
 /// The connections that changed since they were last given out.
 pub fn changed_connection_table(analyzed: &Analyzed<Changes<Connection>>) -> String {
     let Changes { records, overview } = &analyzed.findings;
-    connection_lines(records.iter().map(changed).collect(), overview).unwrap_or("no new connections\n".into())
+    connection_lines(records.iter().map(changed).collect(), overview, &analyzed.counts)
+        .unwrap_or("no new connections\n".into())
 }
 
 /// `None` without lines.
-fn connection_lines(lines: Vec<TableLine<'_, Connection>>, overview: &Overview) -> Option<String> {
+fn connection_lines(lines: Vec<TableLine<'_, Connection>>, overview: &Overview, counts: &Counts) -> Option<String> {
     let shows_change = lines.first()?.2.is_some();
     let merged = overview.vantages.capture_points > 1;
-    let first = overview.begun.unwrap_or_default();
+    let first = first_frame(overview, counts);
     let header = [
         "no.",
         "begin\n(s)",
@@ -113,7 +172,7 @@ fn connection_lines(lines: Vec<TableLine<'_, Connection>>, overview: &Overview) 
         "retrans-\nmissions",
         "spuri-\nous",
         "RTT p50\n(ms)",
-        "recovery\n(ms)",
+        "lost\n(ms)",
         "profile",
     ];
     let more = [merged.then_some("point"), shows_change.then_some("record")];
@@ -136,7 +195,7 @@ fn connection_lines(lines: Vec<TableLine<'_, Connection>>, overview: &Overview) 
     let (count, first, point) = (lines.len(), utc(first), if merged { POINT } else { "" });
     Some(format!(
         "{count} connections, two rows each: one per sender; retransmissions in segments\n\
-         begin: since {first}; recovery: time spent detecting losses and recovering from them\n{point}\n{table}\n"
+         begin: since {first}; lost: how much later data was acknowledged than without losses and delays\n{point}\n{table}\n"
     ))
 }
 
@@ -162,8 +221,8 @@ fn direction(sender: String, sent: &Direction) -> Vec<String> {
         None => profile,
     };
     let again = &sent.retransmissions;
-    let [rtt, recovering] = [sent.rtt.map(|rtt| rtt.p50), Some(sent.recovering)].map(millis);
-    texts![sender, sent.bytes, again.total(), again.of_verdict(Verdict::Spurious), rtt, recovering, profile]
+    let [rtt, lost] = [sent.rtt.map(|rtt| rtt.p50), Some(sent.lost.total())].map(millis);
+    texts![sender, sent.bytes, again.total(), again.of_verdict(Verdict::Spurious), rtt, lost, profile]
 }
 
 /// Names two profiles; of more, the first and how many others.

@@ -3,13 +3,17 @@
 
 use super::changes::Changes;
 use super::columns::{changed_retransmissions_in, connections, ms, retransmissions_in};
-use super::findings::{AllConnections, AllRetransmissions, Analyzed, View};
+use super::episodes::{Episode, episodes};
+use super::findings::{AllConnections, AllEpisodes, AllRetransmissions, Analyzed, View};
 use super::given_out::{Record, Row};
 use super::study_tables::study_tables;
 use super::summary::{SlowConnection, Summary};
 use super::summary_columns::summaries;
 use super::summary_tables::summary_tables;
-use super::tables::{changed_connection_table, changed_retransmission_table, connection_table, retransmission_table};
+use super::tables::{
+    changed_connection_table, changed_episode_table, changed_retransmission_table, connection_table, episode_table,
+    retransmission_table,
+};
 use crate::study::{self, Explained, Sender};
 use recoup_table::{Columns, Layout, Schema};
 use recoup_trace::finding::{Connection, Retransmission};
@@ -83,6 +87,24 @@ impl Tabular for AllRetransmissions {
     }
 }
 
+impl Tabular for AllEpisodes {
+    type Row = Episode;
+    const SCHEMA: Schema = Schema { name: "recoup.analyze.episodes", version: 1 };
+    const NAME: &'static str = "episodes";
+
+    fn columns(_: &JoinedFiles) -> Columns<Self::Row> {
+        episodes()
+    }
+
+    fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
+        &analyzed.findings.rows
+    }
+
+    fn text(analyzed: &Analyzed<Self>) -> String {
+        episode_table(analyzed)
+    }
+}
+
 impl Tabular for AllConnections {
     type Row = Connection;
     const SCHEMA: Schema = Schema { name: "recoup.analyze.connections", version: 1 };
@@ -139,9 +161,28 @@ impl Tabular for Changes<Connection> {
     }
 }
 
+/// As for retransmissions.
+impl Tabular for Changes<Episode> {
+    type Row = Record<Episode>;
+    const SCHEMA: Schema = Schema { name: "recoup.analyze.episodes.records", version: 1 };
+    const NAME: &'static str = "episodes";
+
+    fn columns(_: &JoinedFiles) -> Columns<Self::Row> {
+        Episode::record_columns()
+    }
+
+    fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
+        &analyzed.findings.records
+    }
+
+    fn text(analyzed: &Analyzed<Self>) -> String {
+        changed_episode_table(analyzed)
+    }
+}
+
 impl Tabular for Summary {
     type Row = Analyzed<Self>;
-    const SCHEMA: Schema = Schema { name: "recoup.analyze.summary", version: 1 };
+    const SCHEMA: Schema = Schema { name: "recoup.analyze.summary", version: 2 };
     const NAME: &'static str = "summary";
     const LAYOUT: Layout = Layout::Indented;
 
@@ -195,7 +236,7 @@ fn slow_connection_json(slow: &SlowConnection) -> Value {
         "dst": slow.endpoints.dst,
         "tunnel": slow.tunnel.map(|tunnel| tunnel.to_string()),
         "duration_ms": ms(slow.duration),
-        "recovering_ms": ms(slow.recovering),
+        "lost_ms": ms(slow.lost),
         "retransmissions": slow.retransmissions,
         "spurious": slow.spurious,
     })

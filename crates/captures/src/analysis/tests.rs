@@ -1,5 +1,6 @@
 //! Made-up findings in every output format.
 
+mod episodes;
 mod tables;
 
 use super::findings::Analyzed;
@@ -11,8 +12,8 @@ use recoup_recovery::Trigger;
 use recoup_table::{Columns, Part};
 use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{
-    CapturePoint, Closing, Connection, Direction, Evidence, Explanation, Identification, Opening, Retransmission,
-    Revision, RttQuantiles, SenderState, Triggers, Vantage, Verdict,
+    CapturePoint, Cause, Closing, Connection, Direction, Evidence, Explanation, Identification, LateAckFound, Opening,
+    Retransmission, Revision, RttQuantiles, SenderState, Triggers, Vantage, Verdict,
 };
 use recoup_trace::hosts::ReportsDuplicates;
 use recoup_trace::read::{Counts, Reader};
@@ -80,8 +81,8 @@ fn bare() -> Retransmission {
     }
 }
 
-/// A connection whose client sent `retransmissions` and spent `recovering` in recovery.
-fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission]) -> Connection {
+/// A connection whose client sent `retransmissions` and lost `lost`.
+fn connection(id: u64, lost: Duration, retransmissions: &[Retransmission]) -> Connection {
     let mut there = Direction {
         vantage: Vantage::Sender,
         segments: 100,
@@ -97,12 +98,13 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
         }),
         profile: Identification::Several(["linux-3.17", "linux-6"].map(explanation).into()),
         episodes: 1,
-        recovering,
+        detecting_and_recovering: lost * 2,
         ..Direction::default()
     };
     for (state, millis) in [(SenderState::Recovering, 300), (SenderState::Application, 1700)] {
         there.time.add(state, millis * 1_000_000);
     }
+    there.lost.add(Cause::LostSegment, lost);
     for r in retransmissions {
         there.retransmissions.add(r.triggers, r.verdict);
     }
@@ -126,6 +128,24 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
 
 fn explanation(profile: &str) -> Explanation {
     Explanation { profile: profile.into(), explained: 3, of: 4 }
+}
+
+/// A connection whose client waited for late ACKs, one of which was kept, and for a zero window, and whose server
+/// waited for a delayed ACK: 500 ms in 4 rows.
+pub fn connection_that_waits() -> Connection {
+    let mut connection = connection(3, ms(0), &[]);
+    let [there, back] = &mut connection.directions;
+    there.lost.add_several(Cause::DelaySpike, 5, ms(100));
+    there.lost.add_several(Cause::ZeroWindow, 2, ms(360));
+    back.lost.add(Cause::NagleDelayedAck, ms(40));
+    let late = |frame, lost| LateAckFound {
+        frame,
+        at: Instant::from_nanos(BEGIN) + ms(1000),
+        lost: ms(lost),
+        cause: Cause::DelaySpike,
+    };
+    there.late_acks = vec![late(40, 30)];
+    connection
 }
 
 /// The findings in a capture with these connections and no notes.
@@ -166,11 +186,12 @@ fn csv_has_one_line_per_retransmission_in_the_order_of_frames() {
     assert_eq!(
         csv(&retransmissions(), &[rows]),
         "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,detection_ms,recovery_ms,\
-         detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight,capture_point\n\
+         detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight,capture_point,\
+         src_host,src_port,dst_host,dst_port\n\
          2,1700000000.123456789,[2001:db8::1]:5000,[2001:db8::2]:443,4000000000,0,unknown,unknowable,\
-         looks_first,1,,,,,receiver,3,true,false,0,0\n\
+         looks_first,1,,,,,receiver,3,true,false,0,0,2001:db8::1,5000,2001:db8::2,443\n\
          7,1700000000.123456789,192.0.2.1:80,198.51.100.7:40000,4000000000,1448,tlp|rto,spurious,\
-         dsack,2,300.125,40,10.004167,1.333333,sender,3,false,false,9,0\n"
+         dsack,2,300.125,40,10.004167,1.333333,sender,3,false,false,9,0,192.0.2.1,80,198.51.100.7,40000\n"
     );
 }
 
@@ -222,7 +243,7 @@ fn a_connection_is_one_row_with_both_senders() {
         ("src_identification", json!("several")),
         ("src_profile", json!("linux-3.17|linux-6")),
         ("src_explained", json!(3)),
-        ("src_detecting_and_recovering_ms", json!(500.0)),
+        ("src_detecting_and_recovering_ms", json!(1000.0)),
         ("src_recovering_ms", json!(300.0)),
         ("src_application_ms", json!(1700.0)),
         ("src_zero_window_ms", json!(0.0)),
@@ -237,7 +258,7 @@ fn a_connection_is_one_row_with_both_senders() {
 
 #[test]
 fn column_names_are_distinct() {
-    let all: [Vec<String>; 3] = [retransmissions().names(), connections().names(), summaries().names()];
+    let all = [retransmissions().names(), super::episodes().names(), connections().names(), summaries().names()];
     for names in all {
         let distinct: BTreeSet<&String> = names.iter().collect();
         assert_eq!(distinct.len(), names.len(), "{names:?}");
@@ -333,7 +354,7 @@ fn a_closed_pipe_is_reported_as_a_broken_pipe() {
     }
 }
 
-/// Ten connections with one retransmission each. Connection `n` spent `n` times 100 ms in recovery.
+/// Ten connections with one retransmission each. Connection `n` lost `n` times 100 ms.
 fn ten() -> Vec<(Connection, Vec<Retransmission>)> {
     let one = |n: u64| {
         let all = match n % 2 {
@@ -354,8 +375,8 @@ fn a_summary_does_not_depend_on_the_split_into_threads() {
     assert_eq!(s.syn.count(None, Verdict::Unknowable), 5);
     assert_eq!((s.data.total(), s.fin.total()), (5, 0));
     assert_eq!(s.evidence[Evidence::Dsack as usize], [0, 5, 0]);
-    assert_eq!(s.recovering, ms(4500));
-    assert_eq!(s.recovering_connections, 9);
+    assert_eq!(s.lost, ms(4500));
+    assert_eq!(s.connections_that_lost_time, 9);
     let slowest: Vec<u64> = s.slowest.iter().map(|slow| slow.connection).collect();
     assert_eq!(slowest, [9, 8, 7, 6, 5]);
     let several = Sender::Several("linux-3.17|linux-6".into());

@@ -102,6 +102,7 @@ impl Recalled {
         let mut counts = Counts::default();
         counts.frames = packets.len() as u64;
         counts.packets = counts.frames;
+        counts.first_frame_at = packets.first().map(|packet| packet.at);
         Self::new(packets.iter().map(Packet::from).collect(), counts)
     }
 

@@ -32,6 +32,8 @@ pub struct Advice {
     pub nothing: String,
     /// What would have helped: levers before what only another TCP has, and of each kind the most helpful first.
     pub ranked: Vec<AdviceLine>,
+    /// How many more changes would have helped.
+    pub left_out: usize,
 }
 
 /// Something that would have helped.
@@ -69,6 +71,7 @@ impl Advice {
         }
         let (levers, stacks): (Vec<&MechanismResult>, Vec<&MechanismResult>) =
             answer.helping().into_iter().partition(|result| result.lever.is_some());
+        let helping = levers.len() + stacks.len();
         let named = levers.into_iter().take(MOST_LEVERS).chain(stacks.into_iter().take(MOST_STACKS));
         let ranked: Vec<AdviceLine> = named.filter_map(|result| line(result, answer)).collect();
         let tried: Vec<&str> = answer.results.iter().map(|r| &*r.mechanism).collect();
@@ -78,7 +81,7 @@ impl Advice {
             }
             false => String::new(),
         };
-        Some(Self { basis: basis(answer), nothing, ranked })
+        Some(Self { basis: basis(answer), nothing, left_out: helping - ranked.len(), ranked })
     }
 }
 
@@ -89,18 +92,26 @@ const TROUBLED: &str = "retransmitted, lost time or waited for the receiver";
 fn basis(answer: &Answer) -> String {
     let troubled = answer.troubled();
     let all = count(troubled, "connection");
-    let mut text = match answer.rerun == troubled {
-        true => format!("The {all} that {TROUBLED}, run again in the simulator"),
-        false => format!("{} of the {all} that {TROUBLED}, run again in the simulator", grouped(answer.rerun)),
+    let mut text = match (answer.rerun == troubled, answer.left_out + answer.interrupted) {
+        (true, _) => format!("The {all} that {TROUBLED}, run again in the simulator"),
+        (false, 0) => format!("{} of the {all} that {TROUBLED}, run again in the simulator", grouped(answer.rerun)),
+        (false, _) => {
+            format!("A sample, {} of the {all} that {TROUBLED}, run again in the simulator", grouped(answer.rerun))
+        }
     };
     let apart = answer.apart.total();
     if apart > 0 {
-        let apart = grouped(apart);
-        text += &format!(" ({apart} others are not, because their own rerun differs from the capture)");
+        let others = match apart {
+            1 => "1 other is not, because its own rerun differs".into(),
+            n => format!("{} others are not, because their own reruns differ", grouped(n)),
+        };
+        text += &format!(" ({others} from the capture)");
     }
     let bases: Vec<String> = match answer.bases.as_slice() {
         [(only, _)] => vec![only.clone()],
-        several => several.iter().map(|(profile, connections)| format!("{profile} ({connections})")).collect(),
+        several => {
+            several.iter().map(|(profile, connections)| format!("{profile} ({})", grouped(*connections))).collect()
+        }
     };
     if !bases.is_empty() {
         text += &format!(", reproduced as {}", list(&bases));
@@ -141,7 +152,7 @@ fn text(mechanism: &str, changes: &Changes) -> String {
     if let Some(bytes) = changes.extra_bytes_percent()
         && bytes >= 0.05
     {
-        costs.push(format!("{bytes:.1} % more bytes"));
+        costs.push(format!("{} more bytes", percent(bytes, 100.0)));
     }
     let about = about(mechanism).map_or(String::new(), |about| format!("{about}: "));
     format!("{about}{}; {}.", benefit(changes), costs.join(", "))

@@ -1,13 +1,16 @@
 //! Explanations as a JSON document.
 
 use super::facts::{CapturedAt, Facts, lost_by};
+use super::groups::group_columns;
 use super::order::Ranked;
 use super::report::Report;
-use crate::analysis::{Analyzed, ms};
+use super::total::Total;
+use crate::analysis::{Analyzed, OneConnection, ms};
 use recoup_recovery::Trigger;
 use recoup_table::{Layout, Schema};
 use recoup_trace::finding::{
-    Cause, Direction, EpisodeCost, LostTime, Retransmission, SenderState, TimeByState, Verdict, WhyUnknown,
+    Cause, Direction, EpisodeCost, LateAckFound, LostTime, Retransmission, SenderState, TimeByState, Verdict,
+    WhyUnknown,
 };
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -15,18 +18,54 @@ use std::io::{self, Write};
 /// The document's name and version.
 const SCHEMA: Schema = Schema { name: "recoup.explain", version: 1 };
 
-/// Writes the explanations of captures, an element of a list to a line.
+/// The name and version of the document of one connection.
+const ONE: Schema = Schema { name: "recoup.connection", version: 1 };
+
+/// Writes the explanations of captures, an element of a list to a line. Several get an explanation of all together.
 ///
 /// # Errors
 /// If writing to `out` fails.
-pub fn write_explanations(captures: &[Analyzed<Facts>], out: impl Write) -> io::Result<()> {
-    let captures: Vec<Value> = captures.iter().map(capture).collect();
-    SCHEMA.write(&json!({ "captures": captures }), Layout::Lines, out)
+pub fn write_explanations(captures: &[Analyzed<Facts>], total: Option<&Total>, out: impl Write) -> io::Result<()> {
+    let each: Vec<Value> = captures.iter().map(capture).collect();
+    let mut document = json!({ "captures": each });
+    if let Some(total) = total {
+        document["total"] = self::total(total);
+    }
+    SCHEMA.write(&document, Layout::Lines, out)
+}
+
+/// Writes the explanation of one connection, with all of its episodes. Nothing if the capture does not have it.
+///
+/// # Errors
+/// If writing to `out` fails.
+pub fn write_connection(analyzed: &Analyzed<OneConnection>, out: impl Write) -> io::Result<()> {
+    let Some((connection, rows)) = analyzed.findings.row() else {
+        return Ok(());
+    };
+    let mut value = self::connection(&Ranked::whole(connection.clone(), rows.to_vec()));
+    value["capture"] = json!(analyzed.capture);
+    value["notes"] = json!(analyzed.notes());
+    ONE.write(&value, Layout::Indented, out)
+}
+
+/// Captures together.
+fn total(total: &Total) -> Value {
+    let mut value = explained(&total.facts, &Report::of_all(total));
+    value["captures"] = json!(total.captures);
+    value["duration_ms"] = json!(ms(total.length));
+    value
 }
 
 fn capture(analyzed: &Analyzed<Facts>) -> Value {
-    let facts = &analyzed.findings;
-    let report = Report::new(analyzed);
+    let mut value = explained(&analyzed.findings, &Report::new(analyzed));
+    value["capture"] = json!(analyzed.capture);
+    value["notes"] = json!(analyzed.notes());
+    value["frames"] = json!(analyzed.counts.frames);
+    value["packets"] = json!(analyzed.counts.packets);
+    value
+}
+
+fn explained(facts: &Facts, report: &Report) -> Value {
     let at = CapturedAt::ALL.map(|at| (at.name(), json!(facts.captured_at[at as usize])));
     let causes = Cause::ALL.into_iter().filter(|cause| facts.lost.times(*cause) > 0);
     let ranked = report.causes.iter().map(|line| {
@@ -38,8 +77,6 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
         })
     });
     json!({
-        "capture": analyzed.capture,
-        "notes": analyzed.notes(),
         "heading": report.heading,
         "finding": report.finding,
         "no_trouble": report.no_trouble,
@@ -49,13 +86,12 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
         "not_known": report.not_known,
         "begun": facts.span.map(|(begun, _)| begun.as_nanos() as f64 / 1e9),
         "duration_ms": ms(facts.duration()),
-        "frames": analyzed.counts.frames,
-        "packets": analyzed.counts.packets,
         "connection_count": facts.connections,
         "bytes": facts.bytes,
         "segments": facts.segments,
         "captured_at": object(at),
         "losses_by_side": { "client": facts.losses_by_side[0], "server": facts.losses_by_side[1] },
+        "losses_by_queue": facts.queues.to_json(),
         "policed": {
             "senders": facts.policed.senders,
             "bits_per_second": facts.policed.rates,
@@ -75,6 +111,8 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
         "causes": causes.map(|cause| self::cause(facts, cause)).collect::<Vec<_>>(),
         "recovering": recovering(facts),
         "compared": report.compared,
+        "differences": report.differences,
+        "groups": group_columns().to_json(&report.groups),
         "connections": facts.worst.connections().iter().map(connection).collect::<Vec<_>>(),
         "connections_left_out": facts.worst.left_out(),
     })
@@ -114,6 +152,7 @@ fn connection(ranked: &Ranked) -> Value {
         .map(|(sender, side)| self::side(&sender.to_string(), &connection.directions[side]));
     json!({
         "connection": connection.id,
+        "capture": ranked.capture,
         "capture_point": connection.capture_point.number,
         "src": ends.src,
         "dst": ends.dst,
@@ -144,6 +183,7 @@ fn side(sender: &str, side: &Direction) -> Value {
         "time_ms": time(&side.time),
         "lost_ms": ms(side.lost.total()),
         "lost": lost(&side.lost),
+        "late_acks": side.late_acks.iter().map(late_ack).collect::<Vec<_>>(),
     })
 }
 
@@ -158,6 +198,16 @@ fn episode((row, cost): (&Retransmission, EpisodeCost)) -> Value {
         "retransmissions": cost.segments,
         "recovering_ms": ms(cost.recovering),
         "lost_ms": ms(cost.lost),
+    })
+}
+
+/// An ACK that came late without a retransmission.
+fn late_ack(late: &LateAckFound) -> Value {
+    json!({
+        "frame": late.frame,
+        "time": late.at.as_nanos() as f64 / 1e9,
+        "cause": late.cause.name(),
+        "lost_ms": ms(late.lost),
     })
 }
 

@@ -2,13 +2,15 @@
 //! capture, and the connections that lost most.
 
 use super::advice::{self, Advice};
+use super::groups::{Group, GroupBy, Groups};
 use super::order::{SortBy, Worst};
 use super::outage::{Outage, Stalls};
+use super::queues::QueueFacts;
 use crate::analysis::{Collector, Vantages, nearest_to_senders, view};
 use crate::merge_fields;
 use crate::study::Merge;
 use crate::whatif::Candidates;
-use crate::wording::longest_first;
+use crate::wording::{capture_name, longest_first};
 use recoup_recovery::Trigger;
 use recoup_support::stats::Durations;
 use recoup_trace::analyze::Findings;
@@ -26,7 +28,7 @@ use std::time::Duration;
 const NOTICEABLE: f64 = 0.01;
 
 /// Sums over a capture's connections.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Connections.
     pub connections: u64,
@@ -43,6 +45,8 @@ pub struct Facts {
     /// Needed retransmissions of packets that were lost between the capture point and the client, and between it and the
     /// server. Packets captured at their sender do not show where they were lost.
     pub losses_by_side: [u64; 2],
+    /// Losses by a full queue, and others.
+    pub queues: QueueFacts,
     /// Marks that stand for congestion.
     pub marks: Marks,
     /// Senders that a policer held to its rate.
@@ -74,13 +78,15 @@ pub struct Facts {
     pub retransmissions: Tally,
     /// Fast recoveries with a loss, and the segments retransmitted in them.
     pub fast_recoveries: (u64, u64),
-    /// The median round-trip time of each direction that was not captured at its receiver.
+    /// The median round-trip time of each [main direction](main_direction) that was not captured at its receiver.
     pub rtt: Durations,
     /// The 99th percentile of each of those directions' round-trip times.
     pub long_rtt: Durations,
     /// Segments, goodput and RTTs over time. Without [`Settings::timeline`](recoup_trace::analyze::Settings) it
     /// has the retransmissions alone.
     pub timeline: Timeline,
+    /// Sums over connections that have something in common.
+    pub groups: Groups,
     /// The connections that come first by the order asked for.
     pub worst: Worst,
     /// The advice, once connections were run again.
@@ -220,7 +226,7 @@ impl Merge for Marks {
 }
 
 impl CapturedAt {
-    fn of(connection: &Connection) -> Self {
+    pub(crate) fn of(connection: &Connection) -> Self {
         let main = main_direction(connection);
         match (connection.directions[main].vantage, main) {
             (Vantage::Sender, 0) | (Vantage::Receiver, 1) => Self::Client,
@@ -239,9 +245,7 @@ pub fn main_direction(connection: &Connection) -> usize {
 
 /// The time that both directions of a connection lost.
 pub fn lost_by(connection: &Connection) -> LostTime {
-    let mut lost = connection.directions[0].lost;
-    lost.merge(&connection.directions[1].lost);
-    lost
+    connection.lost()
 }
 
 impl Facts {
@@ -254,6 +258,23 @@ impl Facts {
     pub fn with_first(mut self, number: Option<u64>) -> Self {
         self.worst.asked_for = number;
         self
+    }
+
+    /// Groups the connections by these properties, too.
+    pub fn with_groups(mut self, by: &[GroupBy]) -> Self {
+        self.groups.ask(by);
+        self
+    }
+
+    /// Leaves out when connections stood still: times of several captures have no common beginning.
+    pub(super) fn forget_stalls(&mut self) {
+        self.stalls = Stalls::default();
+    }
+
+    /// Puts all connections into the group of their capture.
+    pub(super) fn group_by_capture(&mut self, name: &str) {
+        let all = Group::of(self);
+        self.groups.add_capture(capture_name(name), &all);
     }
 
     /// Collects the connections that an advice rests on.
@@ -295,12 +316,14 @@ impl Facts {
     fn add_nearest(&mut self, connection: Connection, rows: &[Retransmission]) {
         self.span.merge(&Some((connection.begun, connection.ended)));
         connection.directions.iter().for_each(|d| self.direction(d));
+        self.round_trips(&connection.directions[main_direction(&connection)]);
         let [up, down] = connection.directions.each_ref().map(|direction| direction.losses);
         self.losses_by_side[0] += up.before + down.behind;
         self.losses_by_side[1] += up.behind + down.before;
         self.marks.add(&connection.directions);
         rows.iter().for_each(|row| self.retransmission(row));
         self.timeouts(&connection, rows);
+        self.groups.add(&connection);
         let lost = lost_by(&connection);
         self.lost.merge(&lost);
         self.losers += u64::from(!lost.total().is_zero());
@@ -333,6 +356,7 @@ impl Facts {
     fn direction(&mut self, direction: &Direction) {
         self.segments += direction.segments;
         self.bytes += direction.bytes;
+        self.queues.add(direction);
         if let Some(policer) = direction.policer {
             self.policed.merge(&Policed {
                 senders: 1,
@@ -341,8 +365,12 @@ impl Facts {
             });
         }
         self.retransmissions.merge(&direction.retransmissions);
-        if let Some(rtt) = direction.rtt
-            && direction.vantage != Vantage::Receiver
+    }
+
+    /// Requests are answered after other times than data is acknowledged: the main sender alone counts.
+    fn round_trips(&mut self, main: &Direction) {
+        if let Some(rtt) = main.rtt
+            && main.vantage != Vantage::Receiver
         {
             self.rtt.add(rtt.p50);
             self.long_rtt.add(rtt.p99);
@@ -413,10 +441,11 @@ view!(Facts: connections, vantages);
 impl Collector for Facts {
     fn merge(&mut self, other: Self) {
         merge_fields!(self, other: connections, span, segments, bytes, captured_at, vantages, connection_time, time);
-        merge_fields!(self, other: distances, losses_by_side, marks, policed, unopened);
+        merge_fields!(self, other: distances, losses_by_side, queues, marks, policed, unopened);
         merge_fields!(self, other: connections_in_state, lost, losers, unanswered_fins, stalls, causes, recovering, retransmissions);
         merge_fields!(self, other: fast_recoveries, rtt, long_rtt);
         self.timeline.merge(other.timeline);
+        self.groups.merge(other.groups);
         self.worst.merge(other.worst);
         if let (Some(mine), Some(theirs)) = (&mut self.candidates, other.candidates) {
             mine.merge(theirs);

@@ -2,7 +2,7 @@
 
 use super::facts::lost_by;
 use super::report::{episode, state_share};
-use super::text::{most_lines, wrap};
+use super::text::{Block, TextShape, fit, not_known, wrap};
 use crate::analysis::{Analyzed, OneConnection};
 use crate::wording::{bytes, count, duration, list, longest_first, percent_of};
 use recoup_trace::finding::{
@@ -14,8 +14,8 @@ use std::net::SocketAddr;
 /// Episodes that are listed: those that lost most.
 const LISTED: usize = 20;
 
-/// An explanation of one connection, in 80 lines at most. `None` if the capture does not have it.
-pub fn connection_text(analyzed: &Analyzed<OneConnection>) -> Option<String> {
+/// An explanation of one connection. `None` if the capture does not have it.
+pub fn connection_text(analyzed: &Analyzed<OneConnection>, shape: &TextShape) -> Option<String> {
     let (connection, rows) = analyzed.findings.row()?;
     let lost = lost_by(connection).total();
     let mut lines = vec![heading(connection), String::new()];
@@ -33,15 +33,15 @@ pub fn connection_text(analyzed: &Analyzed<OneConnection>) -> Option<String> {
         let sender = if side == 0 { ends.src } else { ends.dst };
         lines.extend(wrap(&side_text(sender, &connection.directions[side]), 2));
     }
-    lines.extend(episodes(connection, rows));
-    let notes = analyzed.notes();
-    if !notes.is_empty() {
-        lines.push("Not known:".into());
-        for note in notes {
-            lines.extend(wrap(&format!("  - {note}"), 4));
-        }
-    }
-    Some(most_lines(lines, super::text::MOST_LINES).join("\n") + "\n")
+    let listed = if shape.lines.is_some() { LISTED } else { usize::MAX };
+    let blocks = vec![
+        Block::whole(lines),
+        Block { lines: episodes(connection, rows, listed, shape.all), least: 2 },
+        Block { lines: late_acks(connection, listed), least: 2 },
+        Block::whole(repeated_waits(connection)),
+        Block::whole(not_known(&analyzed.notes())),
+    ];
+    Some(fit(blocks, &[1, 2], shape))
 }
 
 fn heading(connection: &Connection) -> String {
@@ -95,14 +95,14 @@ fn side_text(sender: SocketAddr, side: &Direction) -> String {
 }
 
 /// The late ACKs without a retransmission that lost most, in the order of time.
-fn late_acks(connection: &Connection) -> Vec<String> {
+fn late_acks(connection: &Connection, listed: usize) -> Vec<String> {
     let ends = [connection.endpoints.src, connection.endpoints.dst];
     let of = |(side, direction): (usize, &Direction)| -> Vec<_> {
         direction.late_acks.iter().map(|late| (*late, ends[1 - side])).collect()
     };
     let mut late: Vec<_> = connection.directions.iter().enumerate().flat_map(of).collect();
     late.sort_by_key(|(late, _)| (Reverse(late.lost), late.frame));
-    late.truncate(LISTED);
+    late.truncate(listed);
     late.sort_by_key(|(late, _)| late.frame);
     let mut lines = Vec::new();
     if !late.is_empty() {
@@ -125,21 +125,21 @@ fn late_acks(connection: &Connection) -> Vec<String> {
     lines
 }
 
-/// The episodes that lost most, in the order of time, and the losses that have no retransmission.
-fn episodes(connection: &Connection, rows: &[Retransmission]) -> Vec<String> {
+/// The episodes that lost most, in the order of time. `all_by` says what shows the others.
+fn episodes(connection: &Connection, rows: &[Retransmission], listed: usize, all_by: &str) -> Vec<String> {
     let costly = rows.iter().filter_map(|row| Some((row, row.cost?)));
     let mut costly: Vec<_> = costly.collect();
     let all = costly.len();
     costly.sort_by_key(|(row, cost)| (Reverse(cost.lost), row.frame));
-    costly.truncate(LISTED);
+    costly.truncate(listed);
     costly.sort_by_key(|(row, _)| row.frame);
     let mut lines = Vec::new();
     if !costly.is_empty() {
         lines.push(match all - costly.len() {
             0 => "Episodes (time since the first packet, frame, lost time, what happened):".into(),
             more => format!(
-                "The {LISTED} most expensive of {} episodes (time since the first packet, frame, lost time, what happened):",
-                more + LISTED
+                "The {listed} most expensive of {} episodes ({all_by}; time since the first packet, frame, lost time, what happened):",
+                more + listed
             ),
         });
     }
@@ -155,7 +155,12 @@ fn episodes(connection: &Connection, rows: &[Retransmission]) -> Vec<String> {
         );
         lines.extend(wrap(&line, 35));
     }
-    lines.extend(late_acks(connection));
+    lines
+}
+
+/// The waits of which only the sum is known.
+fn repeated_waits(connection: &Connection) -> Vec<String> {
+    let mut lines = Vec::new();
     for direction in &connection.directions {
         for cause in [Cause::ZeroWindow, Cause::NagleDelayedAck] {
             let times = direction.lost.times(cause);

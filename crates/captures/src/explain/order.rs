@@ -4,6 +4,7 @@ use super::facts::lost_by;
 use recoup_draw::page::MAX_FRAMES;
 use recoup_trace::finding::{Connection, EpisodeCost, Retransmission};
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Episodes kept of each connection: those that lost most.
@@ -69,6 +70,8 @@ impl SortBy {
 /// A connection and what it lost most to.
 #[derive(Clone, Debug)]
 pub struct Ranked {
+    /// Its capture, if several are explained together.
+    pub capture: Option<Arc<str>>,
     /// The connection.
     pub connection: Connection,
     /// Its retransmissions, ordered by frame: all of the [first connections](DRAWN), and of the others
@@ -80,10 +83,21 @@ pub struct Ranked {
 }
 
 impl Ranked {
+    /// A connection with all of its retransmissions.
+    pub(super) fn whole(connection: Connection, retransmissions: Vec<Retransmission>) -> Self {
+        let frames = retransmissions.iter().map(|row| row.frame).collect();
+        Self { capture: None, connection, retransmissions, frames, value: 0 }
+    }
+
     /// The first retransmissions of its episodes.
     pub fn episodes(&self) -> impl Iterator<Item = (&Retransmission, EpisodeCost)> {
         let rows = self.retransmissions.iter();
         rows.filter_map(|row| Some((row, row.cost?)))
+    }
+
+    /// The value of the order: larger ones come first.
+    pub(super) fn value(&self) -> u64 {
+        self.value
     }
 
     /// Keeps the episodes that lost most time.
@@ -100,7 +114,7 @@ impl Ranked {
 }
 
 /// The connections that come first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Worst {
     order: SortBy,
     most: usize,
@@ -130,6 +144,7 @@ impl Worst {
         };
         self.rows += rows.len();
         self.kept.push(Ranked {
+            capture: None,
             connection,
             frames: rows.iter().map(|row| row.frame).take(MAX_FRAMES).collect(),
             retransmissions: rows.iter().copied().take(DRAWN_ROWS).collect(),
@@ -139,6 +154,12 @@ impl Worst {
         if self.kept.len() >= 2 * self.most.max(1) || self.rows > MOST_ROWS {
             self.sort();
         }
+    }
+
+    /// Notes the capture of all connections.
+    pub(super) fn name_capture(&mut self, name: &str) {
+        let name: Arc<str> = name.into();
+        self.kept.iter_mut().for_each(|ranked| ranked.capture = Some(Arc::clone(&name)));
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -158,6 +179,11 @@ impl Worst {
     /// The connections, in order.
     pub fn connections(&self) -> &[Ranked] {
         &self.kept
+    }
+
+    /// The order.
+    pub fn order(&self) -> SortBy {
+        self.order
     }
 
     /// How many were left out.

@@ -1,23 +1,32 @@
-//! An explanation as the value of an HTML page.
+//! Explanations of captures as the value of one HTML page.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `bars` | time by cause and by state |
+//! | `charts` | retransmissions, round-trip times and goodput over time |
+//! | `table` | the table of connections |
+//! | `overview` | a row for each of several captures, and for groups of connections |
+
+mod bars;
+mod charts;
+mod overview;
+mod table;
 
 use super::advice::Advice;
-use super::facts::{Facts, lost_by, main_direction};
+use super::facts::{Facts, lost_by};
 use super::order::{Ranked, SortBy};
-use super::report::{Report, cause_title, costly, most_costly, state_share, state_title};
+use super::report::{Report, state_share};
+use super::total::Total;
 use crate::analysis::Analyzed;
 use crate::wording::{bytes, capitalized, capture_name, count, duration};
-use recoup_draw::page::{
-    Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Row, Section,
-    Series, Table,
-};
-use recoup_trace::finding::{self, Cause, SenderState, Verdict};
-use recoup_trace::timeline::{Bin, Timeline};
+use recoup_draw::page::{Body, Capture, Connection, Direction, Overview, Page, Point, Section};
+use recoup_table::utc;
+use recoup_trace::finding::{self, SenderState};
 use recoup_units::Instant;
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use table::{Rows, display_filter};
 
-/// Points of a line over time: about one for each four pixels.
-const MOST_POINTS: usize = 200;
+/// Connections in the list of those that lost most. The table has more.
+const LISTED: usize = 3;
 
 /// A connection's diagrams, and what they lack.
 #[derive(Clone, Debug, Default)]
@@ -28,58 +37,177 @@ pub struct Drawn {
     pub notes: Vec<String>,
 }
 
-/// The page of a capture. `drawn` holds the diagrams of the first connections, in their order.
-pub fn explanation_page(analyzed: &Analyzed<Facts>, drawn: Vec<Drawn>, order: SortBy) -> Page {
-    let facts = &analyzed.findings;
-    let report = Report::new(analyzed);
-    let worst = facts.worst.connections();
-    let connections = worst.iter().zip(drawn);
-    let begun = facts.span.map_or(Instant::ZERO, |(begun, _)| begun);
-    Page {
-        title: format!("Recoup: {}", capture_name(&analyzed.capture)),
-        summary: report.heading.clone(),
-        sections: sections(&report),
-        advice: report.advice.as_ref().map(advice),
-        breakdowns: breakdowns(facts),
-        charts: charts(&facts.timeline, begun),
-        table: table(facts, begun, order),
-        connections_about: match order {
-            SortBy::TimeLost => "The connections that lost most time.".into(),
-            _ => format!("The first connections of the table: those {}.", order.about()),
-        },
-        connections: connections.map(|(ranked, drawn)| connection(&analyzed.capture, ranked, drawn)).collect(),
-        notes: Vec::new(),
-        generator: format!("Recoup {}", env!("CARGO_PKG_VERSION")),
+/// The page of a capture without diagrams, from what its facts hold. `rows`: connections in its table.
+pub fn page_without_diagrams(analyzed: &Analyzed<Facts>, rows: usize) -> Page {
+    let order = analyzed.findings.worst.order();
+    let mut page = PageOf::new(false, order, rows);
+    page.add(&analyzed.capture, analyzed, Vec::new());
+    let mut total = Total::new(order, 0, &[]);
+    total.add(analyzed);
+    page.finish(&total)
+}
+
+/// Makes a page of captures, one after another.
+pub(super) struct PageOf {
+    order: SortBy,
+    /// Connections of the table.
+    most: usize,
+    /// Whether each capture gets a section and a row of its own.
+    are_several: bool,
+    captures: Vec<Capture>,
+    overview: Overview,
+    rows: Rows,
+    notes: Vec<String>,
+}
+
+impl PageOf {
+    /// A page of one capture, or of several.
+    pub fn new(are_several: bool, order: SortBy, most: usize) -> Self {
+        Self {
+            order,
+            most,
+            are_several,
+            captures: Vec::new(),
+            overview: overview::empty(),
+            rows: Rows::new(order, are_several),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Adds a capture. `drawn` holds the diagrams of its first connections, in their order.
+    pub fn add(&mut self, name: &str, analyzed: &Analyzed<Facts>, drawn: Vec<Drawn>) {
+        let name = capture_name(name);
+        let facts = &analyzed.findings;
+        let number = self.captures.len() + 1;
+        let id = |connection: u64| match self.are_several {
+            true => format!("{number}-{connection}"),
+            false => connection.to_string(),
+        };
+        let first_frame = first_frame(analyzed);
+        let report = Report::new(analyzed);
+        let file = &analyzed.capture;
+        let connections = facts.worst.connections().iter().zip(drawn);
+        self.rows.add(name, facts, first_frame, self.most, id);
+        self.overview.rows.push(overview::row(name, facts, first_frame));
+        self.captures.push(Capture {
+            name: name.into(),
+            summary: report.heading.clone(),
+            body: Body {
+                clock: facts.span.map_or_else(String::new, |_| clock(first_frame)),
+                sections: sections(&report, id),
+                advice: report.advice.as_ref().map(advice),
+                changes: Vec::new(),
+                groups: overview::groups(&report.groups, |_| true),
+                breakdowns: bars::breakdowns(facts),
+                charts: facts.span.map_or_else(Vec::new, |span| charts::charts(&facts.timeline, span, first_frame)),
+                connections: connections
+                    .map(|(ranked, drawn)| {
+                        let id = id(ranked.connection.id);
+                        Connection { id, ..connection(file, ranked, first_frame, drawn) }
+                    })
+                    .collect(),
+                connections_about: match self.order {
+                    SortBy::TimeLost => "The connections that lost most time.".into(),
+                    order => format!("The first connections: those {}.", order.about()),
+                },
+            },
+        });
+    }
+
+    /// Adds a note on a capture at the end of the page.
+    pub fn note(&mut self, capture: &str, note: &str) {
+        self.notes.push(match self.are_several {
+            true => format!("{}: {note}", capture_name(capture)),
+            false => note.into(),
+        });
+    }
+
+    /// The page. `total` has all captures together.
+    pub fn finish(mut self, total: &Total) -> Page {
+        let connections = total.facts.connections;
+        let whole = match self.are_several {
+            true => sum(total),
+            false => self.captures.pop().unwrap_or_default(),
+        };
+        Page {
+            title: format!("Recoup: {}", whole.name),
+            summary: whole.summary,
+            body: whole.body,
+            overview: self.are_several.then_some(self.overview),
+            table: self.rows.into_table(connections),
+            captures: self.captures,
+            notes: self.notes,
+            generator: format!("Recoup {}", env!("CARGO_PKG_VERSION")),
+        }
     }
 }
 
-fn sections(report: &Report) -> Vec<Section> {
+/// What the page says about all captures together.
+fn sum(total: &Total) -> Capture {
+    let report = Report::of_all(total);
+    let mut sections = causes_and_usual_values(&report);
+    sections.retain(|section| !section.paragraphs.is_empty() || !section.points.is_empty());
+    Capture {
+        name: count(total.captures, "capture"),
+        summary: report.heading.clone(),
+        body: Body {
+            sections,
+            groups: overview::groups(&report.groups, |by| by != "capture"),
+            breakdowns: bars::breakdowns(&total.facts),
+            ..Body::default()
+        },
+    }
+}
+
+/// When the capture's first frame was captured: from then Wireshark counts seconds.
+fn first_frame(analyzed: &Analyzed<Facts>) -> Instant {
+    let begun = analyzed.findings.span.map_or(Instant::ZERO, |(begun, _)| begun);
+    analyzed.counts.from_first_frame(begun)
+}
+
+fn clock(first_frame: Instant) -> String {
+    format!(
+        "All times are seconds since the capture's first frame, as in Wireshark. It was captured at {}.",
+        utc(first_frame)
+    )
+}
+
+/// The sentences about a capture. `id` identifies one of its connections in the page.
+fn sections(report: &Report, id: impl Fn(u64) -> String) -> Vec<Section> {
+    let worst = report.connections.iter().take(LISTED);
+    let worst = worst.map(|line| Point { text: line.text.clone(), connection: Some(id(line.number)) });
+    let mut sections = causes_and_usual_values(report);
+    sections.insert(1, list("Connections that lost most time", worst.collect()));
+    sections.push(list("What the capture does not show", report.not_known.iter().map(|text| point(text)).collect()));
+    sections.retain(|section| !section.paragraphs.is_empty() || !section.points.is_empty());
+    sections
+}
+
+/// The causes of lost time, and measured values beside usual ones.
+fn causes_and_usual_values(report: &Report) -> Vec<Section> {
     let ranked = report.causes.iter().map(|line| recoup_draw::page::Ranked {
         name: line.name.into(),
         amount: duration(line.lost),
         text: line.text.clone(),
     });
-    let point = |text: &String| Point { text: text.clone(), connection: None };
-    let mut sections = vec![Section {
-        heading: "What made connections slow".into(),
-        paragraphs: std::iter::once(&report.finding).chain(&report.time).cloned().collect(),
-        ranked: ranked.collect(),
-        points: Vec::new(),
-    }];
-    let mut list = |heading: &str, points: Vec<Point>| {
-        if !points.is_empty() {
-            sections.push(Section { heading: heading.into(), points, ..Section::default() });
-        }
-    };
-    let worst = report
-        .connections
-        .iter()
-        .map(|line| Point { text: line.text.clone(), connection: Some(line.number.to_string()) });
-    list("Connections that lost most time", worst.collect());
     let compared = report.compared.iter().map(|compared| point(&compared.to_string()));
-    list("Measured, and usual on Google's servers in 2011", compared.collect());
-    list("What the capture does not show", report.not_known.iter().map(point).collect());
-    sections
+    vec![
+        Section {
+            heading: "What made connections slow".into(),
+            paragraphs: [&report.finding].into_iter().chain(&report.time).chain(&report.differences).cloned().collect(),
+            ranked: ranked.collect(),
+            points: Vec::new(),
+        },
+        list("Measured, and usual on Google's servers in 2011", compared.collect()),
+    ]
+}
+
+fn list(heading: &str, points: Vec<Point>) -> Section {
+    Section { heading: heading.into(), points, ..Section::default() }
+}
+
+fn point(text: &str) -> Point {
+    Point { text: text.into(), connection: None }
 }
 
 /// The section with the advice.
@@ -101,202 +229,7 @@ fn advice(advice: &Advice) -> Section {
     }
 }
 
-fn breakdowns(facts: &Facts) -> Vec<Breakdown> {
-    let lost = facts.lost.total();
-    let causes = costly(&facts.lost).into_iter().enumerate().map(|(colour, cause)| {
-        let of = facts.lost.of(cause);
-        Part {
-            name: cause_title(cause).into(),
-            amount: of.as_secs_f64(),
-            text: duration(of),
-            about: count(facts.lost.times(cause).into(), "occurrence"),
-            colour: if cause == Cause::Unknown { Part::GREY } else { colour },
-        }
-    });
-    let all = facts.connection_time;
-    let states = SenderState::ALL.into_iter().enumerate().map(|(colour, state)| {
-        let of = facts.time.of(state);
-        Part {
-            name: state_title(state).into(),
-            amount: of.as_secs_f64(),
-            text: duration(of),
-            about: String::new(),
-            colour: if state == SenderState::Unknown { Part::GREY } else { colour },
-        }
-    });
-    vec![
-        Breakdown {
-            heading: "Time lost, by cause".into(),
-            about: format!("All causes: {}.", duration(lost)),
-            parts: causes.collect(),
-        },
-        Breakdown {
-            heading: "Time of the main senders, by state".into(),
-            about: format!(
-                "The main sender of a connection is the end that sent more data. All connections: {}.",
-                duration(all)
-            ),
-            parts: states.collect(),
-        },
-    ]
-}
-
-fn charts(timeline: &Timeline, begun: Instant) -> Vec<Chart> {
-    let timeline = timeline.in_bins(MOST_POINTS);
-    let width = timeline.width().as_secs_f64();
-    let bins: Vec<(f64, Bin)> =
-        timeline.bins().map(|(at, bin)| (at.since(begun.min(at)).as_secs_f64(), *bin)).collect();
-    let seconds: Vec<f64> = bins.iter().map(|(at, _)| *at).collect();
-    let chart = |heading: &str, about: &str, name: &str, value: &dyn Fn(&Bin) -> Option<f64>| Chart {
-        heading: heading.into(),
-        about: format!("{about} in each interval of {}.", duration(timeline.width())),
-        y_label: name.into(),
-        x_label: "seconds since the first packet".into(),
-        seconds: seconds.clone(),
-        series: vec![Series { name: name.into(), values: bins.iter().map(|(_, bin)| value(bin)).collect() }],
-    };
-    if bins.is_empty() {
-        return Vec::new();
-    }
-    vec![
-        chart(
-            "Retransmission rate",
-            "Retransmissions as a share of all segments with data, SYN or FIN",
-            "retransmissions (%)",
-            &|bin| (bin.segments > 0).then(|| 100.0 * bin.retransmissions as f64 / bin.segments as f64),
-        ),
-        chart("Round-trip time", "Mean round-trip time of all connections", "round-trip time (ms)", &|bin| {
-            bin.mean_rtt().map(|rtt| rtt.as_secs_f64() * 1e3)
-        }),
-        chart("Goodput", "Data acknowledged for the first time, of all connections", "goodput (Mbit/s)", &|bin| {
-            Some(bin.acknowledged as f64 * 8e-6 / width)
-        }),
-    ]
-}
-
-/// Reads a cell off a connection of a capture that begins at this time.
-type CellOf = Box<dyn Fn(&Ranked, Instant) -> Cell>;
-
-fn column(
-    heading: &str,
-    about: &str,
-    kind: ColumnKind,
-    importance: Importance,
-    cell: impl Fn(&Ranked, Instant) -> Cell + 'static,
-) -> (Column, CellOf) {
-    let column = Column { heading: heading.into(), about: about.into(), kind, importance };
-    (column, Box::new(cell))
-}
-
-/// The direction that carries more data.
-fn main(ranked: &Ranked) -> &finding::Direction {
-    &ranked.connection.directions[main_direction(&ranked.connection)]
-}
-
-fn number(value: u64) -> Cell {
-    Cell::Number(value as f64)
-}
-
-fn seconds(time: Duration) -> Cell {
-    Cell::Number(time.as_secs_f64())
-}
-
-fn both(ranked: &Ranked, of: fn(&finding::Direction) -> u64) -> Cell {
-    number(ranked.connection.directions.iter().map(of).sum())
-}
-
-fn columns() -> Vec<(Column, CellOf)> {
-    use ColumnKind as Kind;
-    use Importance::{High, Low, Medium};
-    let mut columns = vec![
-        column("Connection", "Its number, from 0, in the order of first packets", Kind::Count, High, |r, _| {
-            number(r.connection.id)
-        }),
-        column("Client", "The end that opened the connection", Kind::Text, Medium, |r, _| {
-            r.connection.endpoints.src.to_string().as_str().into()
-        }),
-        column("Server", "The other end", Kind::Text, Medium, |r, _| {
-            r.connection.endpoints.dst.to_string().as_str().into()
-        }),
-        column("Begun", "Its first packet, since the capture's first packet", Kind::Moment, Medium, |r, begun| {
-            seconds(r.connection.begun.since(begun.min(r.connection.begun)))
-        }),
-        column("Duration", "From its first packet to its last", Kind::Seconds, Medium, |r, _| {
-            seconds(r.connection.duration())
-        }),
-        column("Lost", "The time it lost", Kind::Seconds, High, |r, _| seconds(lost_by(&r.connection).total())),
-        column("Main cause", "What cost most of that", Kind::Category, High, |r, _| {
-            most_costly(&r.connection).map_or(Cell::Empty, |cause| cause_title(cause).into())
-        }),
-        column("Data", "Payload of both directions, retransmissions included", Kind::Bytes, Medium, |r, _| {
-            both(r, |d| d.bytes)
-        }),
-        column("Retransmissions", "Retransmissions of both directions", Kind::Count, High, |r, _| {
-            both(r, |d| d.retransmissions.total())
-        }),
-        column("Spurious", "Retransmissions that were not needed", Kind::Count, Medium, |r, _| {
-            both(r, |d| d.retransmissions.of_verdict(Verdict::Spurious))
-        }),
-        column(
-            "Retransmission rate",
-            "Retransmissions of the main sender, as a share of its segments",
-            Kind::Share,
-            Low,
-            |r, _| {
-                let main = main(r);
-                let all = (main.segments > 0).then_some(main.segments as f64);
-                all.map(|all| main.retransmissions.total() as f64 / all).into()
-            },
-        ),
-        column("Round-trip time", "The median of the main sender", Kind::Seconds, Medium, |r, _| {
-            let main = main(r);
-            let shown = main.rtt.filter(|_| main.vantage != finding::Vantage::Receiver);
-            shown.map(|rtt| rtt.p50.as_secs_f64()).into()
-        }),
-    ];
-    columns.extend(SenderState::ALL.map(|state| {
-        let about = "Time of the main sender in this state";
-        column(&capitalized(state_title(state)), about, Kind::Seconds, Low, move |r, _| seconds(main(r).time.of(state)))
-    }));
-    columns
-}
-
-fn table(facts: &Facts, begun: Instant, order: SortBy) -> Table {
-    let columns = columns();
-    let rows = facts.worst.connections().iter().map(|ranked| Row {
-        connection: ranked.connection.id.to_string(),
-        filter: display_filter(&ranked.connection),
-        retransmissions: ranked.frames.clone(),
-        cells: columns.iter().map(|(_, cell)| cell(ranked, begun)).collect(),
-    });
-    Table {
-        rows: rows.collect(),
-        total: facts.connections,
-        order: order.about().into(),
-        columns: columns.into_iter().map(|(column, _)| column).collect(),
-    }
-}
-
-/// A Wireshark display filter for a connection's packets.
-fn display_filter(connection: &finding::Connection) -> String {
-    let ends = &connection.endpoints;
-    let address = |end: &SocketAddr| {
-        let version = match end.ip() {
-            IpAddr::V4(_) => "ip",
-            IpAddr::V6(_) => "ipv6",
-        };
-        format!("{version}.addr == {} && tcp.port == {}", end.ip(), end.port())
-    };
-    format!(
-        "{} && {} && frame.number >= {} && frame.number <= {}",
-        address(&ends.src),
-        address(&ends.dst),
-        connection.frames.start(),
-        connection.frames.end()
-    )
-}
-
-fn connection(file: &str, ranked: &Ranked, drawn: Drawn) -> Connection {
+fn connection(file: &str, ranked: &Ranked, first_frame: Instant, drawn: Drawn) -> Connection {
     let connection = &ranked.connection;
     let lost = lost_by(connection).total();
     let ends = &connection.endpoints;
@@ -309,7 +242,9 @@ fn connection(file: &str, ranked: &Ranked, drawn: Drawn) -> Connection {
         facts.push((end.to_string(), side_facts(side)));
     }
     Connection {
-        id: connection.id.to_string(),
+        id: String::new(),
+        number: connection.id,
+        begun: connection.begun.since(first_frame),
         title: format!("{}: {} lost", connection.name(), duration(lost)),
         facts,
         file: file.into(),

@@ -2,9 +2,11 @@
 
 use super::advice::{self, Advice};
 use super::facts::Facts;
+use super::groups::GroupBy;
 use super::order::{DRAWN, SortBy};
-use super::page::{Drawn, explanation_page};
-use crate::analysis::{AnalysisError, Analyzed, ConnectionRow, OneConnection, analyze_all};
+use super::page::{Drawn, PageOf};
+use super::total::Total;
+use crate::analysis::{AnalysisError, Analyzed, ConnectionRow, OneConnection, analyze_all, analyze_each};
 use crate::capture::{Again, Capture, Captures, Input, Progress};
 use crate::diagram::source::{Directions, Source};
 use crate::diagram::{self, draw_again};
@@ -13,6 +15,9 @@ use crate::whatif::{rerun_along, rerun_candidates};
 use recoup_draw::page::{Direction, Page};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::ReadError;
+use recoup_units::visible;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::sync::atomic::AtomicU64;
 use thiserror::Error;
 
@@ -37,6 +42,20 @@ pub enum ExplainError {
     },
 }
 
+/// Explains captures together: adds them to `total`. They get no advice.
+pub fn explain_all(
+    input: Input<'_>,
+    settings: &Settings,
+    progress: &dyn Progress,
+    total: &mut Total,
+    view: impl Fn() -> Facts,
+) -> Captures<()> {
+    analyze_each(input, settings, progress, view, |analyzed| {
+        total.add(&analyzed);
+        analyzed.map(|_| ())
+    })
+}
+
 /// Explains captures. `view` makes what collects their facts. If it collects candidates for an advice
 /// ([`Facts::with_advice`]), files are read twice. A stream, which is read once, gets no advice.
 pub fn explain(
@@ -47,6 +66,7 @@ pub fn explain(
 ) -> Captures<Facts> {
     let mut all = analyze_all(input, settings, progress, view);
     for analyzed in &mut all.analyzed {
+        analyzed.findings.group_by_capture(&analyzed.capture);
         if let Some(again) = input.again(&analyzed.capture) {
             // Without a second reading there is no advice.
             _ = advise(analyzed, &again, settings, progress);
@@ -96,7 +116,7 @@ pub fn explain_connection(
 
 /// Arguments of a page.
 #[derive(Clone, Copy, Debug)]
-pub struct PageRequest {
+pub struct PageRequest<'a> {
     /// Which connections come first.
     pub order: SortBy,
     /// How many connections the table has.
@@ -105,43 +125,99 @@ pub struct PageRequest {
     pub first: Option<u64>,
     /// Whether it says what would have helped.
     pub advice: bool,
+    /// What connections are grouped by.
+    pub by: &'a [GroupBy],
 }
 
-/// The page of the first of the captures.
-///
-/// # Errors
-/// When the capture cannot be read, or not a second time.
+/// A page, and the captures that it lacks.
+#[derive(Debug)]
+pub struct ExplainedPage {
+    /// The page; `None` if no capture could be read.
+    pub page: Option<Page>,
+    /// Why captures could not be read, in order.
+    pub failures: Vec<AnalysisError>,
+}
+
+/// One page about the captures: about one by itself, or about all of several, and then about each.
 pub fn explain_as_page(
     input: Input<'_>,
-    request: PageRequest,
+    request: PageRequest<'_>,
     settings: &Settings,
     progress: &dyn Progress,
-) -> Result<Page, AnalysisError> {
-    input.first(progress, |capture| page_of(capture, request, settings, progress))
+) -> ExplainedPage {
+    let captures = match input {
+        Input::Each(paths) => paths.len().max(1),
+        Input::Demo | Input::Joined(_) => 1,
+    };
+    let settings = Settings { timeline: true, ..settings.clone() };
+    let limits = DrawLimits::of(captures);
+    let names = names(input);
+    let mut page = PageOf::new(captures > 1, request.order, request.most);
+    let mut total = Total::new(request.order, 0, request.by);
+    let all = input.each(progress, |capture| {
+        let name = names.get(capture.name()).cloned().unwrap_or_else(|| capture.name().to_owned());
+        let analyzed = add_to_page(&mut page, capture, &name, request, limits, &settings, progress)?;
+        total.add(&analyzed);
+        Ok(analyzed.map(|_| ()))
+    });
+    ExplainedPage { page: (!all.analyzed.is_empty()).then(|| page.finish(&total)), failures: all.failures }
 }
 
-fn page_of(
+/// Short names of several captures by their names: those of the files without their folders, if that tells them apart.
+fn names(input: Input<'_>) -> BTreeMap<String, String> {
+    let Input::Each(paths @ [_, _, ..]) = input else {
+        return BTreeMap::new();
+    };
+    let text = |name: &OsStr| visible(&name.to_string_lossy()).into_owned();
+    let named = paths.iter().map(|path| (text(path.as_os_str()), text(path.file_name().unwrap_or(path.as_os_str()))));
+    let named: BTreeMap<String, String> = named.collect();
+    let distinct = named.values().collect::<BTreeSet<_>>().len();
+    match distinct == named.len() {
+        true => named,
+        false => BTreeMap::new(),
+    }
+}
+
+/// Limits of what is drawn of a capture.
+#[derive(Clone, Copy, Debug)]
+struct DrawLimits {
+    connections: usize,
+    /// Packets of a connection.
+    packets: usize,
+}
+
+impl DrawLimits {
+    /// So much that the diagrams of all captures take about as much memory as those of one.
+    fn of(captures: usize) -> Self {
+        let packets = (MOST_PACKETS * DRAWN / captures).min(MOST_PACKETS);
+        Self { connections: (DRAWN / captures).max(1), packets }
+    }
+}
+
+fn add_to_page(
+    page: &mut PageOf,
     capture: Capture<'_>,
-    request: PageRequest,
+    name: &str,
+    request: PageRequest<'_>,
+    limits: DrawLimits,
     settings: &Settings,
     progress: &dyn Progress,
-) -> Result<Page, AnalysisError> {
-    let settings = Settings { timeline: true, ..settings.clone() };
+) -> Result<Analyzed<Facts>, AnalysisError> {
     let collector = || {
-        let facts = Facts::new(request.order, request.most).with_first(request.first);
+        let facts = Facts::new(request.order, request.most).with_first(request.first).with_groups(request.by);
         match request.advice {
             true => facts.with_advice(),
             false => facts,
         }
     };
-    let (mut analyzed, again) = capture.analyze_first(&settings, collector, progress)?;
-    let second = draw_and_rerun(&analyzed, &again, &settings, progress)?;
+    let (mut analyzed, again) = capture.analyze_first(settings, collector, progress)?;
+    let second = draw_and_rerun(&analyzed, &again, limits, settings, progress)?;
     analyzed.findings.advice = second.advice;
     let drawn = second.drawn.into_iter().map(Drawn::from).collect();
-    let mut page = explanation_page(&analyzed, drawn, request.order);
-    page.notes.extend(second.note);
-    page.notes.extend(again.kept_note(diagram::DRAWN));
-    Ok(page)
+    page.add(name, &analyzed, drawn);
+    let notes = second.note.into_iter().chain(again.kept_note(diagram::DRAWN));
+    notes.for_each(|note| page.note(name, &note));
+    Ok(analyzed)
 }
 
 /// Results of the second reading.
@@ -156,12 +232,13 @@ struct SecondReading {
 fn draw_and_rerun(
     analyzed: &Analyzed<Facts>,
     again: &Again<'_>,
+    limits: DrawLimits,
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<SecondReading, ReadError> {
-    let rows = rows(analyzed);
+    let rows = rows(analyzed, limits.connections);
     let draw = |also: Option<Also<'_>>| {
-        let (most, all) = (MOST_PACKETS, Directions::All);
+        let (most, all) = (limits.packets, Directions::All);
         match rows.is_empty() && also.as_ref().is_none_or(|also| also.sought.is_empty()) {
             true => Ok((Vec::new(), None)),
             false => draw_again(analyzed, again, &rows, all, most, progress, also),
@@ -180,8 +257,8 @@ fn draw_and_rerun(
 }
 
 /// The connections that are drawn.
-fn rows(analyzed: &Analyzed<Facts>) -> Vec<ConnectionRow> {
-    let ranked = analyzed.findings.worst.connections().iter().take(DRAWN);
+fn rows(analyzed: &Analyzed<Facts>, most: usize) -> Vec<ConnectionRow> {
+    let ranked = analyzed.findings.worst.connections().iter().take(most);
     ranked.map(|ranked| (ranked.connection.clone(), ranked.retransmissions.clone())).collect()
 }
 

@@ -6,19 +6,21 @@ mod states;
 
 use super::advice::Advice;
 use super::facts::{CapturedAt, Facts, lost_by};
+use super::groups::{GroupRow, differences, group_rows};
 use super::order::Ranked;
+use super::total::Total;
 use crate::analysis::Analyzed;
 use crate::wording::{bytes, capitalized, capture_name, count, duration, list, percent_of};
 pub use causes::CauseLine;
-pub(crate) use causes::cause_title;
+pub(crate) use causes::{GROUPS, cause_title};
 pub(super) use causes::{costly, episode, most_costly, occurrences};
 pub use compared::Comparison;
-use recoup_trace::read::Counts;
 pub(super) use states::{state_share, state_title};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// A capture explained in sentences.
-#[derive(Clone, Debug, PartialEq)]
+/// A capture, or several together, explained in sentences.
+#[derive(Clone, Debug)]
 pub struct Report {
     /// The capture's duration, connections, bytes and capture point.
     pub heading: String,
@@ -32,10 +34,16 @@ pub struct Report {
     pub advice: Option<Advice>,
     /// How the time of the connections was spent.
     pub time: Vec<String>,
+    /// The groups that stand out from the others of their kind.
+    pub differences: Vec<String>,
+    /// The groups that the user asked for.
+    pub groups: Vec<GroupRow>,
     /// Measured values beside usual ones.
     pub compared: Vec<Comparison>,
-    /// The connections that come first.
+    /// The connections that lost time and come first, of those that were kept.
     pub connections: Vec<ConnectionLine>,
+    /// How many connections lost time.
+    pub losers: u64,
     /// Limits of the capture, and why.
     pub not_known: Vec<String>,
 }
@@ -45,44 +53,60 @@ pub struct Report {
 pub struct ConnectionLine {
     /// Its number.
     pub number: u64,
+    /// Its capture, if several are explained together.
+    pub capture: Option<Arc<str>>,
     /// The ends, and what it lost: `198.51.100.1:32781 > 192.0.2.1:80: 1.20 s of 1.32 s (a lost SYN-ACK)`.
     pub text: String,
 }
-
-/// How many connections a report lists.
-const LISTED: usize = 3;
 
 impl Report {
     /// Explains a capture.
     pub fn new(analyzed: &Analyzed<Facts>) -> Self {
         let facts = &analyzed.findings;
+        let name = capture_name(&analyzed.capture);
+        let length = duration(facts.duration());
+        let heading = heading(name, &length, facts);
+        let finding = finding(facts, || analyzed.counts.instead_of_tcp());
+        Self::of(facts, heading, finding, analyzed.notes())
+    }
+
+    /// Explains several captures together.
+    pub fn of_all(total: &Total) -> Self {
+        let facts = &total.facts;
+        let length = format!("{} in all", duration(total.length));
+        let heading = heading(&count(total.captures, "capture"), &length, facts);
+        Self::of(facts, heading, finding(facts, || None), total.notes())
+    }
+
+    fn of(facts: &Facts, heading: String, finding: String, mut not_known: Vec<String>) -> Self {
         let causes = causes::ranked(facts);
         let (time, held_up) = states::sentences(facts);
-        let mut not_known = analyzed.notes();
         not_known.extend(states::unknown(facts));
+        not_known.extend(super::queues::unknown(facts));
         let no_trouble = causes.is_empty() && !held_up;
         not_known.extend(states::invisible_syns(facts).filter(|_| !no_trouble));
         let ranked = facts.worst.connections().iter();
         let listed = ranked.filter(|ranked| !lost_by(&ranked.connection).total().is_zero());
         Self {
-            heading: heading(analyzed),
-            finding: finding(facts, &analyzed.counts),
+            heading,
+            finding,
             no_trouble,
             causes,
             advice: facts.advice.clone(),
             time,
+            differences: differences(&facts.groups),
+            groups: group_rows(facts),
             compared: compared::comparisons(facts),
-            connections: listed.take(LISTED).map(connection_line).collect(),
+            connections: listed.map(connection_line).collect(),
+            losers: facts.losers,
             not_known,
         }
     }
 }
 
-/// The capture's duration, connections, bytes and capture point.
-fn heading(analyzed: &Analyzed<Facts>) -> String {
-    let facts = &analyzed.findings;
-    let name = capture_name(&analyzed.capture);
-    let mut parts = vec![duration(facts.duration()), count(facts.connections, "connection"), bytes(facts.bytes)];
+/// What is explained, with its duration, connections, bytes and capture point.
+fn heading(name: &str, length: &str, facts: &Facts) -> String {
+    let mut parts = vec![length.to_owned(), count(facts.connections, "connection"), bytes(facts.bytes)];
     parts.extend(captured_at(facts));
     format!("{name}: {}", parts.join(", "))
 }
@@ -116,12 +140,11 @@ fn distances(facts: &Facts) -> String {
 }
 
 /// How much time was lost, in one sentence.
-fn finding(facts: &Facts, counts: &Counts) -> String {
+fn finding(facts: &Facts, instead_of_tcp: impl Fn() -> Option<String>) -> String {
     let (lost, all) = (facts.lost.total(), facts.connection_time);
     match facts.connections {
         0 => {
-            let instead = counts.instead_of_tcp();
-            let instead = instead.map(|instead| format!(": the capture has {instead}"));
+            let instead = instead_of_tcp().map(|instead| format!(": the capture has {instead}"));
             return format!("There is no TCP connection{}.", instead.unwrap_or_default());
         }
         _ if lost.is_zero() => return "No connection lost time.".into(),
@@ -148,6 +171,7 @@ fn connection_line(ranked: &Ranked) -> ConnectionLine {
     }
     ConnectionLine {
         number: connection.id,
+        capture: ranked.capture.clone(),
         text: format!(
             "{}: {} of {} ({})",
             connection.name(),

@@ -1,6 +1,5 @@
 //! Made-up facts in sentences and documents.
 
-use super::text::MOST_LINES;
 use super::*;
 use crate::analysis::{Analyzed, Collector};
 use recoup_recovery::Trigger;
@@ -20,7 +19,7 @@ fn ms(ms: u64) -> Duration {
 }
 
 /// A connection of a server that sends 100 kB within a second, captured at the server.
-fn connection(id: u64) -> Connection {
+pub(super) fn connection(id: u64) -> Connection {
     let mut server = Direction {
         vantage: Vantage::Sender,
         segments: 70,
@@ -108,6 +107,12 @@ fn analyzed(mut facts: Facts) -> Analyzed<Facts> {
     Analyzed { capture: "web1.pcap".into(), counts, interrupted: false, findings: facts }
 }
 
+/// The shape of a text of at most this many lines.
+fn shape(lines: Option<usize>) -> TextShape {
+    let one_connection = "recoup explain web1.pcap --connection".into();
+    TextShape { lines, connections: 3, groups: 20, one_connection, all: "--all shows them" }
+}
+
 /// Ten connections, of which three lost time.
 fn lossy() -> Analyzed<Facts> {
     let mut facts = Facts::new(SortBy::TimeLost, 2);
@@ -133,11 +138,11 @@ fn causes_are_ranked_by_the_time_they_cost() {
     assert_eq!(ranked, [("Lost SYN-ACKs", ms(2000)), ("Lost tails", ms(360)), ("Lost segments", ms(140)),]);
     assert_eq!(
         report.causes[0].text,
-        "Twice, 1.00 s each: the handshake's retransmission timeout. A shorter timeout, or a copy sent in advance, repairs a lost SYN-ACK sooner (`recoup profiles --levers syn-timeout-bpf`)."
+        "Twice, 1.00 s on average: the handshake's retransmission timeout. A shorter timeout, or a copy sent in advance, repairs a lost SYN-ACK sooner (`recoup profiles --levers syn-timeout-bpf`)."
     );
     assert_eq!(
         report.causes[2].text,
-        "2 bursts of 3.0 segments on average found by ACKs after 70 ms, at a round-trip time of 60 ms."
+        "2 bursts of 3.0 segments on average found by ACKs after 70 ms (median), at a round-trip time of 60 ms (median)."
     );
     assert_eq!(report.connections.len(), 2);
     assert_eq!(
@@ -148,9 +153,9 @@ fn causes_are_ranked_by_the_time_they_cost() {
 
 #[test]
 fn the_text_has_the_numbers_and_at_most_80_lines() {
-    let text = explanation_text(&Report::new(&lossy()), "recoup explain web1.pcap");
+    let text = explanation_text(&Report::new(&lossy()), &shape(Some(80)));
     for part in [
-        "  1. Lost SYN-ACKs           2.00 s  Twice, 1.00 s each",
+        "  1. Lost SYN-ACKs           2.00 s  Twice, 1.00 s on average",
         "Where the time of 10 connections went: 70 % with nothing to send, 24 %",
         "`recoup explain web1.pcap --connection N`",
     ] {
@@ -161,16 +166,20 @@ fn the_text_has_the_numbers_and_at_most_80_lines() {
     (0..9).for_each(|id| add(&mut facts, id, &all));
     let mut all = Report::new(&analyzed(facts));
     all.not_known = (0..60).map(|i| format!("reason {i}")).collect();
-    let text = explanation_text(&all, "recoup explain web1.pcap");
-    assert_eq!(text.lines().count(), MOST_LINES);
+    let text = explanation_text(&all, &shape(Some(80)));
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    // What is not known and which connections lost most stay, whatever else is left out, and the text says what shows the rest.
+    assert!(text.contains("  - reason 59\n") && text.contains("Lost most ("), "{text}");
+    assert!(text.contains(" more lines: --all shows them)\n"), "{text}");
+    let whole = explanation_text(&all, &shape(None));
+    assert!(whole.lines().count() > 80 && !whole.contains("more lines"), "{whole}");
 }
 
 #[test]
 fn a_capture_without_trouble_takes_one_line() {
     let mut facts = Facts::new(SortBy::TimeLost, 5);
     (0..3).for_each(|id| add(&mut facts, id, &[]));
-    let text = explanation_text(&Report::new(&analyzed(facts)), "recoup explain web1.pcap");
+    let text = explanation_text(&Report::new(&analyzed(facts)), &shape(Some(80)));
     assert_eq!(
         text,
         "web1.pcap: 3.00 s, 3 connections, 301 kB, captured at the server: No connection lost time. \
@@ -213,7 +222,7 @@ fn an_empty_capture_has_nothing_to_explain() {
 #[test]
 fn the_document_has_every_side_and_its_time_by_state() {
     let mut out = Vec::new();
-    write_explanations(&[lossy()], &mut out).unwrap();
+    write_explanations(&[lossy()], None, &mut out).unwrap();
     let document: Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(document["schema"], "recoup.explain");
     let capture = &document["captures"][0];
@@ -252,6 +261,35 @@ fn the_order_of_connections_is_the_one_asked_for() {
     ] {
         assert_eq!(order(by), first, "{}", by.name());
     }
+}
+
+#[test]
+fn captures_together_have_one_total_and_a_row_each() {
+    let mut total = Total::new(SortBy::TimeLost, 5, &[GroupBy::Server]);
+    let mut quiet = Facts::new(SortBy::TimeLost, 5);
+    (0..4).for_each(|id| add(&mut quiet, id, &[]));
+    let quiet = Analyzed { capture: "web2.pcap".into(), ..analyzed(quiet) };
+    for capture in [&quiet, &lossy()] {
+        total.add(capture);
+    }
+    let report = Report::of_all(&total);
+    assert_eq!(report.heading, "2 captures: 14.0 s in all, 14 connections, 1.40 MB, captured at the server");
+    let rows: Vec<_> = report.groups.iter().map(|row| (&*row.by, &*row.key, row.group.connections)).collect();
+    let expected = [("server", "192.0.2.1", 14), ("capture", "web1.pcap", 10), ("capture", "web2.pcap", 4)];
+    assert_eq!(rows, expected);
+    assert_eq!(report.groups[1].group.lost.total(), ms(2500));
+    assert_eq!(report.groups[0].group.lost.total(), report.causes.iter().map(|line| line.lost).sum());
+    assert_eq!(report.connections[0].capture.as_deref(), Some("web1.pcap"));
+    let text = explanation_text(&report, &shape(Some(80)));
+    assert!(text.contains("\nBy capture:\n"), "{text}");
+    assert!(text.contains("  web1.pcap 2  198.51.100.1:30002 > 192.0.2.1:80: 1.25 s"), "{text}");
+    // A note that both have is one.
+    assert!(report.not_known.iter().all(|note| !note.contains("web1")), "{:?}", report.not_known);
+    let mut out = Vec::new();
+    write_explanations(&[quiet, lossy()], Some(&total), &mut out).unwrap();
+    let document: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(document["total"]["lost_ms"], 2500.0);
+    assert_eq!(document["total"]["groups"][2]["group"], "web2.pcap");
 }
 
 /// A connection of two to four SYNs, of which `answer` says how it ended.
@@ -321,6 +359,6 @@ fn a_connection_lists_its_late_acks() {
     found.order();
     let counts = Counts::default();
     let analyzed = Analyzed { capture: "web1.pcap".into(), counts, interrupted: false, findings: found };
-    let text = connection_text(&analyzed).unwrap();
+    let text = connection_text(&analyzed, &shape(Some(80))).unwrap();
     assert!(text.contains("     0.500 s  frame 44         207 ms  198.51.100.1:30000 sent the ACK"), "{text}");
 }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::analysis::{
-    AllConnections, AllRetransmissions, Summary, Tabular, connections, retransmissions_in, run, write_json,
+    AllConnections, AllEpisodes, AllRetransmissions, Summary, Tabular, connections, episodes, retransmissions_in, run,
+    write_json,
 };
 use recoup_lab::pcap::{Capture, CapturePaths};
 use recoup_lab::scenario::Scenario;
@@ -195,6 +196,10 @@ fn rows_of_connections(analyzed: &Analyzed<AllConnections>) -> String {
     connections().to_csv(&analyzed.findings.rows)
 }
 
+fn rows_of_episodes(analyzed: &Analyzed<AllEpisodes>) -> String {
+    episodes().to_csv(&analyzed.findings.rows)
+}
+
 /// Compares all views for each number of partitions. Returns the passes of the last one.
 fn compare(files: &Files, counts: &[usize], settings: &Settings) -> Vec<usize> {
     let paths = &files.paths;
@@ -202,6 +207,7 @@ fn compare(files: &Files, counts: &[usize], settings: &Settings) -> Vec<usize> {
         shown(one(paths, settings), rows_of_retransmissions),
         shown(one(paths, settings), rows_of_connections),
         shown(one::<Summary>(paths, settings), |_| String::new()),
+        shown(one(paths, settings), rows_of_episodes),
     );
     let mut passes = Vec::new();
     for &partitions in counts {
@@ -213,8 +219,9 @@ fn compare(files: &Files, counts: &[usize], settings: &Settings) -> Vec<usize> {
             shown(retransmissions.analyzed, rows_of_retransmissions),
             shown(partitioned(&split, settings).0.analyzed, rows_of_connections),
             shown(partitioned::<Summary>(&split, settings).0.analyzed, |_| String::new()),
+            shown(partitioned(&split, settings).0.analyzed, rows_of_episodes),
         );
-        for (part, whole) in [(&parts.0, &whole.0), (&parts.1, &whole.1), (&parts.2, &whole.2)] {
+        for (part, whole) in [(&parts.0, &whole.0), (&parts.1, &whole.1), (&parts.2, &whole.2), (&parts.3, &whole.3)] {
             assert!(part.text == whole.text, "{partitions} partitions: {}", difference(part, whole));
             assert_eq!(part.notes, whole.notes, "{partitions} partitions");
             assert_eq!(part.counts, whole.counts, "{partitions} partitions");

@@ -12,16 +12,17 @@
 //! A host's wait is what the capture shows less the round trip between capture and host. That is the least time in
 //! which the host answered: with a SYN-ACK, the handshake's ACK, or an ACK of data.
 
+use super::sent_bytes::{Data, SentBytes};
 use recoup_sim::traffic::cvec::{ConnectionVector, DataUnit, Pattern, Wait};
 use recoup_tcp::flow::Host;
 use recoup_trace::read::CapturedPacket;
 use recoup_units::Instant;
-use recoup_wire::{Endpoints, Flags, SeqNumber};
+use recoup_wire::{Endpoints, Flags};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// A pause of an application is longer than this.
-const QUIET: Duration = Duration::from_millis(500);
+pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
 /// The bytes that timestamps take from a segment.
 const TIMESTAMPS: u16 = 12;
@@ -55,11 +56,7 @@ enum Handshake {
 /// The data of one host.
 #[derive(Clone, Debug, Default)]
 struct End {
-    isn: Option<SeqNumber>,
-    /// Bytes sent, retransmissions not counted.
-    sent: u64,
-    /// Bytes of it that the other host acknowledged.
-    acked: u64,
+    bytes: SentBytes,
     /// Data segments, and those sent again.
     segments: u64,
     again: u64,
@@ -126,7 +123,7 @@ impl Connection {
 
     /// Whether this SYN of the client begins another connection between the same ends.
     pub fn is_other(&self, syn: &CapturedPacket) -> bool {
-        self.ends[0].isn != Some(syn.segment.seq)
+        self.ends[0].bytes.isn() != Some(syn.segment.seq)
     }
 
     /// A further packet.
@@ -143,7 +140,7 @@ impl Connection {
         if has(Flags::SYN) {
             return self.syn(from, packet);
         }
-        if self.ends[us].isn.is_none() {
+        if self.ends[us].bytes.isn().is_none() {
             return;
         }
         let scale = match self.ends.iter().all(|end| end.window_scale.is_some()) {
@@ -166,7 +163,7 @@ impl Connection {
 
     fn syn(&mut self, from: Host, packet: &CapturedPacket) {
         let us = from as usize;
-        let known = self.ends[us].isn.is_some();
+        let known = self.ends[us].bytes.isn().is_some();
         self.ends[us].repeats_syn |= known;
         if known {
             return;
@@ -192,8 +189,7 @@ impl Connection {
             self.established = packet.at;
         }
         let end = &mut self.ends[other];
-        let acked = end.place_of(packet.segment.ack).min(end.sent);
-        end.acked = end.acked.max(acked);
+        let acked = end.bytes.acknowledge(packet.segment.ack);
         if let Some((at, byte)) = end.timed
             && acked >= byte
         {
@@ -211,29 +207,22 @@ impl Connection {
             Host::Client => (client, server),
             Host::Server => (server, client),
         };
-        let start = us.place_of(segment.seq);
-        let end = start + u64::from(segment.payload_len);
+        let quiet_before = us.bytes.is_acknowledged();
         let mss = u64::from(us.segment_size(other));
         let segments = u64::from(segment.payload_len).div_ceil(mss.max(1));
-        // No window is larger (RFC 7323 §2.3): the sequence number is damaged, or another connection's.
-        if start.saturating_sub(us.sent) > 1 << 30 {
-            return;
-        }
-        let quiet_before = us.acked >= us.sent;
-        let is_probe = segment.payload_len <= 1 && end <= us.sent && quiet_before;
-        if is_probe {
-            return;
-        }
+        let new = match us.bytes.send(segment) {
+            Data::Foreign | Data::Probe => return,
+            Data::Again => {
+                us.segments += segments;
+                us.again += segments;
+                // An ACK may now be of either transmission (Karn).
+                us.timed = None;
+                return;
+            }
+            Data::New(new) => new,
+        };
         us.segments += segments;
-        if end <= us.sent {
-            us.again += segments;
-            // An ACK may now be of either transmission (Karn).
-            us.timed = None;
-            return;
-        }
-        let new = end - us.sent;
-        us.sent = end;
-        us.timed.get_or_insert((at, end));
+        us.timed.get_or_insert((at, us.bytes.sent()));
         let last_new = us.last_new.replace(at);
         let paused = quiet_before && last_new.is_some_and(|last| at.since(last) > QUIET);
 
@@ -249,7 +238,7 @@ impl Connection {
         let both = &mut self.sequential;
         match both.units.last().map(|unit| unit.from) {
             Some(last) if last != from => {
-                self.is_concurrent |= other.sent > other.place_of(segment.ack);
+                self.is_concurrent |= other.bytes.sent() > other.bytes.place_of(segment.ack);
                 let heard = other.last_new.unwrap_or(self.established);
                 let wait = at.since(heard).saturating_sub(other.far_rtt.unwrap_or_default());
                 both.begin(from, Wait::AfterReceiving(wait), new, at);
@@ -326,7 +315,7 @@ impl Connection {
 impl End {
     fn open(&mut self, syn: &CapturedPacket) {
         let segment = &syn.segment;
-        self.isn = Some(segment.seq);
+        self.bytes.open(segment.seq);
         self.mss = segment.options.mss;
         self.window_scale = segment.options.window_scale;
         self.timestamps = segment.options.timestamps.is_some();
@@ -336,16 +325,6 @@ impl End {
     /// Takes a time in which the other host answered.
     fn far(&mut self, rtt: Duration) {
         self.far_rtt = Some(self.far_rtt.map_or(rtt, |known| known.min(rtt)));
-    }
-
-    /// The bytes before this sequence number. A number before the first byte is at 0.
-    fn place_of(&self, seq: SeqNumber) -> u64 {
-        let Some(isn) = self.isn else {
-            return 0;
-        };
-        let from = SeqNumber(isn.0.wrapping_add(1).wrapping_add(self.sent as u32));
-        let place = i128::from(self.sent) + i128::from(seq.distance_from(from));
-        u64::try_from(place).unwrap_or(0)
     }
 
     /// The payload of a full segment that it sends to `other`.

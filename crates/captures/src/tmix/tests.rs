@@ -63,7 +63,7 @@ fn captured_of(vectors: &str, folder: &Path, changes: &[(&str, &str)]) -> [Extra
     let paths = CapturePaths::new(folder, "capture");
     let mut capture = CaptureFiles::create(&paths).unwrap().ordered(Order::Together);
     let profile = &world.profiles[0];
-    world.run_observed(profile, &mut capture, |_| (), || false).unwrap();
+    world.run_observed(profile, None, &mut capture, |_| (), || false).unwrap();
     capture.finish().unwrap();
     [&paths.client, &paths.server].map(|path| {
         let capture = crate::capture::Capture::open(path).unwrap();

@@ -141,7 +141,7 @@ impl Merge for Shown {
 }
 
 /// Collects the connections that may be rerun, and counts the others by reason.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Candidates {
     pub(super) rows: Vec<Candidate>,
     pub(super) refused: Reasons,
@@ -234,7 +234,7 @@ pub(crate) const fn mixed(number: u64) -> u64 {
 }
 
 /// Whether a connection may be rerun.
-fn suits(connection: &Connection, main: &Direction) -> Result<(), Reason> {
+pub(crate) fn suits(connection: &Connection, main: &Direction) -> Result<(), Reason> {
     is_whole(connection)?;
     if main.bytes == 0 {
         return Err(("no_data", "no data was sent"));

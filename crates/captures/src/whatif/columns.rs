@@ -2,6 +2,7 @@
 
 use super::answer::{MechanismResult, PredictionRow};
 use super::changes::Changes;
+use crate::analysis::ends;
 use crate::levers::LeverValue;
 use recoup_table::Columns;
 
@@ -119,7 +120,7 @@ pub fn predictions() -> Columns<PredictionRow> {
         .column("base", "", "the profile that reproduces the connection", |p| p.base.clone())
         .column("cause", "", "what cost the connection most time, if anything", |p| p.cause.map(|cause| cause.name()))
         .column("lossy", "", "whether the network lost one of its packets", |p| p.rerun.is_lossy);
-    prediction_values(columns)
+    prediction_values(columns).all_of(ends(), |p| Some(&p.endpoints))
 }
 
 fn prediction_values(columns: Columns<PredictionRow>) -> Columns<PredictionRow> {

@@ -32,9 +32,7 @@
 
 use super::prediction::{Anew, Prediction, Spread};
 use super::reruns::Rerun;
-
-/// The 97.5 % quantile of the normal distribution.
-const Z: f64 = 1.959_964;
+use recoup_support::stats::student;
 
 /// How far the base runs are from the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -137,18 +135,6 @@ fn scale(sample: &[(&Rerun, &Anew)]) -> f64 {
         // Few connections that lose anything show a ratio badly.
         ratio => ratio.max(1.0).powf(effective / (effective + 1.0)),
     }
-}
-
-/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5): within 1 %. The series
-/// needs 3 degrees of freedom; fewer are rounded down.
-fn student(freedom: f64) -> f64 {
-    if freedom < 3.0 {
-        return if freedom < 2.0 { 12.706 } else { 4.303 };
-    }
-    let [z3, z5, z7] = [Z.powi(3), Z.powi(5), Z.powi(7)];
-    Z + (z3 + Z) / (4.0 * freedom)
-        + (5.0 * z5 + 16.0 * z3 + 3.0 * Z) / (96.0 * freedom.powi(2))
-        + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * Z) / (384.0 * freedom.powi(3))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::changes::Changes;
 use crate::analysis::Analyzed;
 use crate::explain::cause_title;
 use crate::wording::{capture_name, count, grouped, list, millis, percent, percent_of, unreached};
+use recoup_support::rounded::{change, decimals};
 use recoup_table::table_of_texts;
 use recoup_trace::finding::{Cause, SenderState};
 use std::net::SocketAddr;
@@ -194,10 +195,7 @@ pub(crate) fn benefit(changes: &Changes) -> String {
 
 /// A change as a gain.
 fn gain(change_ms: f64) -> String {
-    match change_ms <= 0.0 {
-        true => millis(-change_ms),
-        false => format!("−{}", millis(change_ms)),
-    }
+    millis(-change_ms)
 }
 
 fn sooner(changes: &Changes) -> String {
@@ -206,19 +204,19 @@ fn sooner(changes: &Changes) -> String {
 
 /// A change with its sign.
 pub(crate) fn signed(change_ms: f64) -> String {
-    match change_ms {
-        0.0 => "±0 ms".into(),
-        faster if faster < 0.0 => format!("−{}", millis(-faster)),
-        slower => format!("+{}", millis(slower)),
+    match millis(change_ms) {
+        none if none == "0 ms" => "±0 ms".into(),
+        slower if change_ms > 0.0 => format!("+{slower}"),
+        faster => faster,
     }
 }
 
 fn ms(value: Option<f64>) -> String {
-    value.map_or("-".into(), |value| format!("{value:.1}"))
+    value.map_or("-".into(), |value| decimals(value, 1))
 }
 
 fn interval(interval_ms: Option<(f64, f64)>) -> String {
-    interval_ms.map_or("-".into(), |(low, high)| format!("{low:.1} to {high:.1}"))
+    interval_ms.map_or("-".into(), |(low, high)| format!("{} to {}", decimals(low, 1), decimals(high, 1)))
 }
 
 fn change_table(results: &[&MechanismResult]) -> String {
@@ -248,8 +246,8 @@ fn change_table(results: &[&MechanismResult]) -> String {
             interval(all.interval_ms),
             ms(result.lossy.mean_change_ms),
             interval(result.lossy.paired_interval_ms),
-            format!("{:.1}", all.sum_change_ms / 1e3),
-            quantiles.map_or("-".into(), |q| format!("{:.0} to {:.0}", q[0], q[4])),
+            decimals(all.sum_change_ms / 1e3, 1),
+            quantiles.map_or("-".into(), |q| format!("{} to {}", decimals(q[0], 0), decimals(q[4], 0))),
             share(all, all.better),
             share(all, all.worse),
         ]
@@ -265,9 +263,9 @@ fn cost_table(results: &[&MechanismResult]) -> String {
         let percent = all.extra_bytes_percent();
         vec![
             result.mechanism.clone(),
-            percent.map_or("-".into(), |percent| format!("{percent:+.2}")),
-            format!("{} {:+.1}", all.retransmissions, all.extra_retransmissions),
-            format!("{} {:+.1}", all.spurious, all.extra_spurious),
+            percent.map_or("-".into(), |percent| change(percent, 2)),
+            format!("{} {}", all.retransmissions, change(all.extra_retransmissions, 1)),
+            format!("{} {}", all.spurious, change(all.extra_spurious, 1)),
             format!("{:.0}", 100.0 * all.share_drawn),
         ]
     });

@@ -4,6 +4,9 @@ use super::*;
 fn durations_have_two_or_three_significant_digits() {
     for (micros, text) in [
         (0, "0 ms"),
+        (7, "7.0 µs"),
+        (99, "99 µs"),
+        (100, "0.10 ms"),
         (250, "0.25 ms"),
         (999, "1.0 ms"),
         (4_240, "4.2 ms"),
@@ -17,7 +20,9 @@ fn durations_have_two_or_three_significant_digits() {
     ] {
         assert_eq!(duration(Duration::from_micros(micros)), text);
     }
-    assert_eq!(millis(f64::NAN), "0 ms");
+    for (ms, text) in [(f64::NAN, "0 ms"), (-0.0, "0 ms"), (-1e-9, "0 ms"), (-60.0, "−60 ms"), (60.0, "60 ms")] {
+        assert_eq!(millis(ms), text);
+    }
 }
 
 #[test]
@@ -33,7 +38,9 @@ fn amounts_shares_and_counts_are_read_at_a_glance() {
     ] {
         assert_eq!(bytes(n), text);
     }
-    for (part, text) in [(27.2, "27 %"), (2.81, "2.8 %"), (0.04, "0.04 %"), (0.0, "0 %")] {
+    for (part, text) in
+        [(27.2, "27 %"), (2.81, "2.8 %"), (0.04, "0.04 %"), (0.0, "0 %"), (-0.0, "0 %"), (-2.81, "−2.8 %")]
+    {
         assert_eq!(percent(part, 100.0), text);
     }
     assert_eq!(percent(1.0, 0.0), "0 %");

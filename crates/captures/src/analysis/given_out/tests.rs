@@ -100,3 +100,21 @@ fn a_withdrawn_row_has_the_cells_of_its_key_only() {
     assert!(row.starts_with("3,,"), "{row}");
     assert_eq!(row.matches(|c: char| c.is_ascii_digit()).count(), 2, "{row}");
 }
+
+#[test]
+fn a_withdrawn_episode_has_the_cells_of_its_key_only() {
+    let columns = Episode::record_columns();
+    let key = Episode::of(crate::analysis::tests::connection_that_waits(), &[])[0].key();
+    let csv = columns.to_csv(&[Record::<Episode> { change: Withdrawn, key, row: None }]);
+    let (header, row) = csv.trim_end().split_once('\n').unwrap();
+    let cells: Vec<(&str, &str)> = header.split(',').zip(row.split(',')).filter(|(_, cell)| !cell.is_empty()).collect();
+    let expected = [
+        ("connection", "3"),
+        ("capture_point", "0"),
+        ("side", "src"),
+        ("cause", "delay_spike"),
+        ("frame", "40"),
+        ("record", "withdrawn"),
+    ];
+    assert_eq!(cells, expected);
+}

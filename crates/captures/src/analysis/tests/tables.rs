@@ -18,6 +18,7 @@ fn tables_name_quantities_and_units() {
         study_tables(&summary.findings.study.report()),
         AllConnections::text(&analyzed::<AllConnections>(&ten())),
         AllRetransmissions::text(&analyzed::<AllRetransmissions>(&ten())),
+        AllEpisodes::text(&analyzed::<AllEpisodes>(&[(connection_that_waits(), Vec::new())])),
     ];
     for (table, parts) in tables.iter().zip([
         &[
@@ -32,6 +33,7 @@ fn tables_name_quantities_and_units() {
         &["Table IV", "(RTTs)", "Footnote 6"],
         &["| linux-3.17 or 6 ", "10 connections", "(ms)", "in segments"],
         &["| tlp|rto ", "| dsack ", " 300.125 |", "detection (ms)"],
+        &["4 rows, which lost 500.000 ms", "| delay_spike ", " 30.000 |", "lost (ms)"],
     ]) {
         for part in parts {
             assert!(table.contains(part), "{part}\n{table}");
@@ -81,11 +83,11 @@ fn retransmissions_add_up() {
     let (_, times) = text.split_once("Detection and recovery times").unwrap();
     let rto = cells(times, " rto");
     assert_eq!((rto[1], rto[5]), ("1", "2"), "{times}");
-    // The share explained, and the number of connections in recovery.
+    // The share explained, and the number of connections that lost time.
     let sender = cells(&text, " linux-3.17 or linux-6");
     assert_eq!(sender[1], "Linux 3.5 to 3.9 or since 4.18");
     assert_eq!(sender[2..7], ["1", "4", "4", "3", "75.00"]);
-    assert!(text.contains("| in recovery: 1 of 1 connections "), "{text}");
+    assert!(text.contains("| lost time: 1 of 1 connections "), "{text}");
 }
 
 /// Times count from the first packet of the capture.

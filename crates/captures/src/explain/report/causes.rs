@@ -21,7 +21,7 @@ pub struct CauseLine {
 }
 
 /// Causes that are shown as one.
-const GROUPS: [(&str, &[Cause]); 19] = [
+pub(crate) const GROUPS: [(&str, &[Cause]); 19] = [
     ("Lost SYNs", &[Cause::LostSyn]),
     ("Lost SYN-ACKs", &[Cause::LostSynAck]),
     ("Lost handshakes", &[Cause::LostSynOrSynAck]),
@@ -85,7 +85,7 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
     let of = &facts.causes[cause as usize];
     let each = each(of, facts.lost.of(cause), n);
     let often = format!("{}{each}", times(n));
-    let after = format!("{}{}", found_after(&of.detection), several_timeouts(of, n));
+    let after = format!("{}{}", found_after(&of.detection, n), several_timeouts(of, n));
     Some(match cause {
         Cause::LostSyn | Cause::LostSynAck => {
             format!("{often}: the handshake's retransmission timeout")
@@ -99,13 +99,15 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
         Cause::IgnoredAck => {
             format!("{often}: the host ignored the ACK that completes the handshake, as with a full accept queue")
         }
-        Cause::LostSegment => format!("{} found by ACKs{after}{}", grouped(n), at_rtt(of)),
-        Cause::Burst => format!(
-            "{} of {:.1} segments on average found by ACKs{after}{}",
-            count(n, "burst"),
-            of.segments as f64 / n as f64,
-            at_rtt(of)
-        ),
+        Cause::LostSegment => format!("{} found by ACKs{after}{}", grouped(n), at_rtt(of, n)),
+        Cause::Burst => {
+            let size = match n {
+                1 => grouped(of.segments),
+                _ => format!("{:.1}", of.segments as f64 / n as f64),
+            };
+            let mean = if n == 1 { "" } else { " on average" };
+            format!("{} of {size} segments{mean} found by ACKs{after}{}", count(n, "burst"), at_rtt(of, n))
+        }
         Cause::TailByProbe => format!("{} found by a tail loss probe{after}", grouped(n)),
         Cause::TailByTimeout => {
             format!("{} found by the retransmission timeout{after}", grouped(n))
@@ -149,24 +151,30 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
     })
 }
 
-/// The cost of an occurrence, if there are several: the median, and the maximum where that is far from it.
+/// The cost of an occurrence, if there are several: the mean, so that all of them together cost what is said above, and the
+/// maximum where that is far from it.
 fn each(of: &CauseFacts, lost: Duration, n: u64) -> String {
     if n == 1 {
         return String::new();
     }
+    let mean = lost.div_f64(n as f64);
     match of.each.summary() {
-        Some(each) if each.max > 2.0 * each.p50 => {
-            format!(", {} each (median) and {} at most", millis(each.p50), millis(each.max))
+        Some(each) if each.max > 2e3 * mean.as_secs_f64() => {
+            format!(", {} on average and {} at most", duration(mean), millis(each.max))
         }
-        Some(each) => format!(", {} each", millis(each.p50)),
-        None => format!(", {} on average", duration(lost.div_f64(n as f64))),
+        _ => format!(", {} on average", duration(mean)),
     }
 }
 
-/// The median time until the loss was found.
-fn found_after(detection: &Durations) -> String {
-    let median = detection.summary().map(|detection| millis(detection.p50));
-    median.map_or(String::new(), |median| format!(" after {median}"))
+/// The time until the loss was found: of `n` losses the median.
+fn found_after(detection: &Durations, n: u64) -> String {
+    median(detection, n).map_or(String::new(), |median| format!(" after {median}"))
+}
+
+/// The median of the times of `n` occurrences, in words.
+fn median(times: &Durations, n: u64) -> Option<String> {
+    let median = millis(times.summary()?.p50);
+    Some(if n > 1 { format!("{median} (median)") } else { median })
 }
 
 /// How many retransmission timeouts `n` episodes took, if that is more than one each.
@@ -174,9 +182,8 @@ fn several_timeouts(of: &CauseFacts, n: u64) -> String {
     if of.timeouts > n { format!(" ({} in all)", count(of.timeouts, "timeout")) } else { String::new() }
 }
 
-fn at_rtt(of: &CauseFacts) -> String {
-    let median = of.rtt.summary().map(|rtt| millis(rtt.p50));
-    median.map_or(String::new(), |median| format!(", at a round-trip time of {median}"))
+fn at_rtt(of: &CauseFacts, n: u64) -> String {
+    median(&of.rtt, n).map_or(String::new(), |median| format!(", at a round-trip time of {median}"))
 }
 
 /// A sentence about a remedy.

@@ -1,6 +1,7 @@
 //! How the time of connections was spent, and what the capture does not show of it.
 
 use super::super::facts::{CapturedAt, Facts, Marks, Policed, Unopened};
+use super::super::queues;
 use crate::wording::{bit_rate, bytes, capitalized, count, duration, list, longest_first, percent_of};
 use recoup_trace::finding::{Cause, SenderState, WhyUnknown};
 use std::time::Duration;
@@ -50,6 +51,7 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     sentences.extend(refused(facts));
     sentences.extend(outage(facts));
     sentences.extend(losses_by_side(facts));
+    sentences.extend(queues::sentence(facts));
     sentences.extend(policed(facts));
     sentences.extend(unanswered_fins(facts));
     sentences.extend(marks(facts));

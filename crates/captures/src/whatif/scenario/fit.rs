@@ -1,10 +1,11 @@
 //! The values of a scenario, from the facts of all connections.
 
 use super::facts::{Facts, Traffic};
-use super::losses::{of_acks, of_packets};
+use super::losses::{of_acks, of_packets, trace};
 use super::text::{InferredScenario, InferredSetting, percent, probability};
 use recoup_path::Queue;
 use recoup_recovery::Profile;
+use recoup_recovery::profile::CURRENT_LINUX;
 use recoup_support::exchange;
 use recoup_support::quantity::format_duration;
 use recoup_tcp::flow::Host;
@@ -35,9 +36,6 @@ const LEAST_HELD: f64 = 0.0005;
 /// A profile of fewer lossy connections than this share is not listed.
 const LEAST_PROFILE: f64 = 0.1;
 
-/// The profile of senders that show none.
-const TODAY: &str = "linux-6";
-
 type Bottlenecks = HashMap<IpAddr, Option<Bottleneck>>;
 
 /// The scenario of these connections, whose senders stand all at the same end. `known`: the profiles by
@@ -54,7 +52,8 @@ pub(super) fn fit(all: &[&Facts], sender: Host, known: &[Profile]) -> InferredSc
     settings.push(acks(all));
     let profiles = profiles(all, known);
     settings.extend(initial_window(all, &profiles.0));
-    InferredScenario { profiles, flows: all.len() as u64, settings, ..InferredScenario::default() }
+    let loss_trace = trace(all, queue_of(limited.is_some(), &bottlenecks));
+    InferredScenario { profiles, flows: all.len() as u64, settings, loss_trace, ..InferredScenario::default() }
 }
 
 /// The value below which this share of them lies.
@@ -232,13 +231,17 @@ fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
     Some(setting("exchanges", exchange::format(kept), why))
 }
 
-fn drops(all: &[&Facts], sender: Host, is_limited: bool, bottlenecks: &Bottlenecks) -> Option<InferredSetting> {
-    // Without a rate in the scenario, nothing else repeats the losses of a queue.
-    let of = |facts: &Facts| match is_limited {
+/// The bottleneck whose queue loses packets again in the scenario. Without a rate there, nothing else repeats the losses of a
+/// queue.
+fn queue_of<'b>(is_limited: bool, bottlenecks: &'b Bottlenecks) -> impl Fn(&Facts) -> Option<&'b Bottleneck> {
+    move |facts: &Facts| match is_limited {
         true => bottlenecks.get(&facts.peer).and_then(Option::as_ref),
         false => None,
-    };
-    let data = of_packets(all, of).map(|rule| (sender.sends(), rule));
+    }
+}
+
+fn drops(all: &[&Facts], sender: Host, is_limited: bool, bottlenecks: &Bottlenecks) -> Option<InferredSetting> {
+    let data = of_packets(all, queue_of(is_limited, bottlenecks)).map(|rule| (sender.sends(), rule));
     let acks = of_acks(all).map(|rule| (sender.sends().reverse(), rule));
     let rules: Vec<_> = data.into_iter().chain(acks).collect();
     if rules.is_empty() {
@@ -323,7 +326,7 @@ fn profiles(all: &[&Facts], known: &[Profile]) -> (Vec<String>, String) {
     let found: Vec<_> = counts.iter().filter_map(named).collect();
     if found.is_empty() {
         let why = "No loss shows which loss recovery the senders have: this is today's Linux.";
-        return (vec![TODAY.into()], why.into());
+        return (vec![CURRENT_LINUX.into()], why.into());
     }
     let each = found.iter().map(|(name, count)| format!("{count} as {name}"));
     let why = format!("Of {of} connections with losses, reruns reproduce {}.", each.collect::<Vec<_>>().join(", "));

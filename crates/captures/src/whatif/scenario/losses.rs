@@ -48,6 +48,50 @@ pub(super) struct Pairs {
     after_loss: Count,
 }
 
+/// What became of a packet of the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PacketFate {
+    Arrived,
+    Lost,
+    /// A full queue lost it: `bottleneck` loses it again.
+    Overflow,
+    Unknown,
+}
+
+/// What became of the packets of a connection, in the order of sending.
+fn fates(facts: &Facts, bottleneck: Option<&Bottleneck>) -> Vec<PacketFate> {
+    let passages = bottleneck.map(|one| one.passages(&facts.transmissions));
+    let fates = facts.transmissions.iter().enumerate().map(|(i, sent)| {
+        let passage = passages.as_ref().and_then(|all| all.passages.get(i));
+        match sent.fate {
+            _ if passage.is_some_and(|passage| passage.is_overflow) => PacketFate::Overflow,
+            Fate::Arrived(_) => PacketFate::Arrived,
+            Fate::Lost => PacketFate::Lost,
+            Fate::Unknown => PacketFate::Unknown,
+        }
+    });
+    fates.collect()
+}
+
+/// The packets of the sender as a loss trace, which the setting `drop` replays: a line for each connection, and in it 1
+/// for each packet that was lost and 0 for each other one. Those of a full queue count as others, and packets whose fate
+/// is unknown are left out.
+pub(super) fn trace<'a>(all: &[&'a Facts], bottleneck: impl Fn(&'a Facts) -> Option<&'a Bottleneck>) -> String {
+    let mut text = String::new();
+    for &facts in all {
+        let before = text.len();
+        text.extend(fates(facts, bottleneck(facts)).into_iter().filter_map(|fate| match fate {
+            PacketFate::Arrived | PacketFate::Overflow => Some('0'),
+            PacketFate::Lost => Some('1'),
+            PacketFate::Unknown => None,
+        }));
+        if text.len() > before {
+            text.push('\n');
+        }
+    }
+    text
+}
+
 /// The losses of the sender's packets. Those of a full queue are left out: `bottleneck` makes them again.
 pub(super) fn of_packets<'a>(
     all: &[&'a Facts],
@@ -56,18 +100,13 @@ pub(super) fn of_packets<'a>(
     let mut pairs = Pairs::default();
     let mut overflows = 0;
     for &facts in all {
-        let passages = bottleneck(facts).map(|one| one.passages(&facts.transmissions));
-        let fates = facts.transmissions.iter().enumerate().map(|(i, sent)| {
-            let passage = passages.as_ref().and_then(|all| all.passages.get(i));
-            let is_overflow = passage.is_some_and(|passage| passage.is_overflow);
-            overflows += u64::from(is_overflow);
-            match sent.fate {
-                Fate::Arrived(_) => Some(false),
-                Fate::Lost if !is_overflow => Some(true),
-                Fate::Lost | Fate::Unknown => None,
-            }
-        });
-        pairs.observe(fates);
+        let fates = fates(facts, bottleneck(facts));
+        overflows += fates.iter().filter(|fate| matches!(fate, PacketFate::Overflow)).count();
+        pairs.observe(fates.into_iter().map(|fate| match fate {
+            PacketFate::Arrived => Some(false),
+            PacketFate::Lost => Some(true),
+            PacketFate::Overflow | PacketFate::Unknown => None,
+        }));
     }
     let left_out = match overflows {
         0 => String::new(),

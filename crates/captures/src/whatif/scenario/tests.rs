@@ -122,6 +122,29 @@ fn loss_processes_come_back() {
     assert!((found[1] / 0.4 - 1.0).abs() < 0.25, "{text}");
 }
 
+/// The losses come back as a trace: as many as the path lost, in bursts as long.
+#[test]
+fn a_loss_trace_comes_back() {
+    let simulated = scenario("linux-6", 60, &[("exchanges", "300B>300kB"), ("drop", "gilbert-elliott:0.01,0.4")]);
+    let dir = tempfile::tempdir().unwrap();
+    let text = infer(&captured(&simulated, dir.path()).server).unwrap().loss_trace;
+    assert_eq!(text.lines().count(), 60, "{text}");
+    let trace = recoup_path::LossTrace::parse(&text, '1').unwrap();
+    let share = trace.losses() as f64 / trace.entries() as f64;
+    assert!((share / (0.01 / 0.41) - 1.0).abs() < 0.2, "{share}");
+    let bursts = text.split(|c| c != '1').filter(|burst| !burst.is_empty()).count();
+    let length = trace.losses() as f64 / bursts as f64;
+    assert!((length / (1.0 / 0.4) - 1.0).abs() < 0.2, "{length}");
+    // A flow that meets these losses loses packets.
+    let file = dir.path().join("losses");
+    std::fs::write(&file, &text).unwrap();
+    let replayed =
+        scenario("linux-6", 20, &[("exchanges", "300B>300kB"), ("drop", &format!("trace:{}", file.display()))]);
+    let dropped: u64 =
+        recoup_lab::run::run(&replayed, 1, |_| ()).unwrap().iter().map(|one| one.cost.packets_dropped).sum();
+    assert!(dropped > 50, "{dropped}");
+}
+
 #[test]
 fn lost_acks_and_reordering_come_back() {
     let settings = [("exchanges", "300B>300kB"), ("drop", "up:bernoulli:0.03"), ("reorder", "down:0.01:8ms")];

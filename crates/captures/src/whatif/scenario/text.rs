@@ -1,5 +1,6 @@
 //! A scenario as the text of its file.
 
+use recoup_support::rounded::significant;
 use std::fmt::Write as _;
 
 /// The longest line of a comment, in characters.
@@ -20,6 +21,9 @@ pub struct InferredScenario {
     pub settings: Vec<InferredSetting>,
     /// Properties that a scenario cannot express, a sentence each.
     pub left_out: Vec<String>,
+    /// The lost packets of the sender as the setting `drop=trace:FILE` reads them, which are not part of its text: a line
+    /// for each connection with a 1 for each lost packet and a 0 for each other one.
+    pub loss_trace: String,
     /// Notes on the reading of the capture, which are not part of its text.
     pub notes: Vec<String>,
 }
@@ -96,12 +100,7 @@ fn comment(text: &mut String, sentence: &str) {
 
 /// A probability with three significant digits.
 pub(super) fn probability(p: f64) -> String {
-    if p <= 0.0 {
-        return "0".into();
-    }
-    let digits = (2 - p.log10().floor() as i32).clamp(2, 9) as usize;
-    let text = format!("{p:.digits$}");
-    text.trim_end_matches('0').trim_end_matches('.').into()
+    significant(p.max(0.0), 3)
 }
 
 /// A share as a percentage.
@@ -128,6 +127,7 @@ mod tests {
     #[test]
     fn the_text_loads_whatever_the_capture_is_called() {
         let scenario = InferredScenario {
+            loss_trace: String::new(),
             about_source: vec!["a\nb \u{7f} ".to_owned() + &"long ".repeat(50)],
             about: "quotes \" and \\ and \u{1}".into(),
             profiles: (vec!["linux-6".into()], "Because.".into()),
