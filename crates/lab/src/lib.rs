@@ -8,11 +8,12 @@
 //! | [`run`], [`stage`] | many flows on all cores; the simulator, real packets and the kernel as stages |
 //! | [`sweep`] | every combination of some values of a scenario's keys, and its results |
 //! | [`report`] | results side by side, the finding in one sentence, intervals, plots |
-//! | [`events`], [`pcap`], [`diagram`] | what a run writes: event streams, packets, the marks of a time–sequence diagram |
+//! | [`events`], [`flows`], [`pcap`], [`diagram`] | what a run writes: event streams, a row for each flow, packets, the marks of a time–sequence diagram |
 
 pub mod diagram;
 pub mod effect;
 pub mod events;
+pub mod flows;
 pub mod pcap;
 pub mod report;
 pub mod run;

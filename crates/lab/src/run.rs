@@ -6,6 +6,7 @@ mod responses;
 pub use recoveries::Recoveries;
 pub use responses::ResponseTimes;
 
+use crate::flows::{FlowGroup, FlowOutput, FlowRow};
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use crate::stage::{Live, Stage};
@@ -16,7 +17,8 @@ use recoup_support::merge_fields;
 use recoup_support::stats::Durations;
 use recoup_support::threads::on_threads;
 use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::FlowId;
+use recoup_units::{FlowId, Instant};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The flows whose completion time is kept: those with the lowest numbers.
@@ -157,13 +159,62 @@ pub fn run_until(
     done: impl Fn(u64) + Sync,
     is_stopped: impl Fn() -> bool + Sync,
 ) -> Result<Vec<ProfileResult>, SettingsError> {
+    run_with_flows(scenario, threads, None, done, is_stopped)
+}
+
+/// As [`run_until`], and hands over a row for each flow. Those of an interrupted run lack some flows.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_flows(
+    scenario: &Scenario,
+    threads: usize,
+    flows: Option<&FlowOutput>,
+    done: impl Fn(u64) + Sync,
+    is_stopped: impl Fn() -> bool + Sync,
+) -> Result<Vec<ProfileResult>, SettingsError> {
     let path = scenario.settings.path()?;
-    let results = scenario.profiles.iter().map(|profile| {
+    let results = scenario.profiles.iter().zip(0..).map(|(profile, number)| {
         let spec = scenario.settings.flow(profile);
-        let cost = run_flows(scenario, &path, &spec, threads, &done, &is_stopped)?;
+        let rows = flows.map(|output| ProfileRows::new(output, scenario, profile, number));
+        let cost = run_flows(scenario, &path, &spec, threads, rows.as_ref(), &done, &is_stopped)?;
         Ok(ProfileResult::simulated(profile.name(), cost))
     });
     results.collect()
+}
+
+/// The tasks of a scenario's rows.
+pub fn flow_tasks(scenario: &Scenario) -> u64 {
+    batches(scenario).saturating_mul(scenario.profiles.len() as u64)
+}
+
+/// The batches of a profile.
+const fn batches(scenario: &Scenario) -> u64 {
+    scenario.flows.div_ceil(BATCH)
+}
+
+/// Where the rows of a profile's flows go. Each batch is a task.
+struct ProfileRows<'a> {
+    output: &'a FlowOutput,
+    group: Arc<FlowGroup>,
+    first_task: u64,
+}
+
+impl<'a> ProfileRows<'a> {
+    fn new(output: &'a FlowOutput, scenario: &Scenario, profile: &Profile, number: u64) -> Self {
+        Self { output, group: output.group(scenario, profile), first_task: number * batches(scenario) }
+    }
+
+    /// The row of the flow just simulated.
+    fn row(&self, simulation: &Simulation, flow: FlowId, record: &FlowRecord) -> FlowRow {
+        let endpoints = [Host::Client, Host::Server].map(|host| simulation.endpoint(host));
+        FlowRow::new(&self.group, flow, Instant::ZERO, record, endpoints)
+    }
+
+    /// Hands over the rows of the batch that begins with flow `from`.
+    fn add(&self, from: u64, rows: Vec<FlowRow>) {
+        self.output.add(self.first_task + from / BATCH, rows);
+    }
 }
 
 /// Runs the flows of one profile.
@@ -172,6 +223,7 @@ fn run_flows(
     path: &PathSpec,
     spec: &FlowSpec,
     threads: usize,
+    rows: Option<&ProfileRows<'_>>,
     done: &(impl Fn(u64) + Sync),
     is_stopped: &(impl Fn() -> bool + Sync),
 ) -> Result<Cost, SettingsError> {
@@ -186,12 +238,17 @@ fn run_flows(
                 return Ok(cost);
             }
             let to = (from + BATCH).min(flows);
+            let mut of_batch = Vec::new();
             for flow in (from..to).map(FlowId) {
                 if is_stopped() {
                     return Ok(cost);
                 }
                 let record = simulation.run(spec, scenario.seed, flow, &mut NoObserver);
                 cost.add_simulated(&simulation, flow, &record);
+                of_batch.extend(rows.map(|rows| rows.row(&simulation, flow, &record)));
+            }
+            if let Some(rows) = rows {
+                rows.add(from, of_batch);
             }
             done(to - from);
         }
@@ -213,26 +270,37 @@ pub fn run_observed<O: Observer>(
     observer: &mut O,
     done: impl Fn(u64),
 ) -> Result<ProfileResult, SettingsError> {
-    run_observed_until(scenario, profile, observer, done, || false)
+    run_observed_with_flows(scenario, profile, observer, None, done, || false)
 }
 
-/// As [`run_observed`], but begins no flow once `is_stopped` says so.
+/// As [`run_observed`], but begins no flow once `is_stopped` says so, and hands over a row for each flow.
 ///
 /// # Errors
 /// As [`run_observed`].
-pub fn run_observed_until<O: Observer>(
+pub fn run_observed_with_flows<O: Observer>(
     scenario: &Scenario,
     profile: &Profile,
     observer: &mut O,
+    flows: Option<&FlowOutput>,
     done: impl Fn(u64),
     is_stopped: impl Fn() -> bool,
 ) -> Result<ProfileResult, SettingsError> {
     let mut simulation = simulation(&scenario.settings.path()?)?;
     let spec = scenario.settings.flow(profile);
+    let number = scenario.profiles.iter().position(|one| one == profile).unwrap_or(0);
+    let rows = flows.map(|output| ProfileRows::new(output, scenario, profile, number as u64));
+    let mut of_batch = Vec::new();
     let mut cost = Cost::default();
     for flow in (0..scenario.flows).take_while(|_| !is_stopped()).map(FlowId) {
         let record = simulation.run(&spec, scenario.seed, flow, observer);
         cost.add_simulated(&simulation, flow, &record);
+        if let Some(rows) = &rows {
+            of_batch.push(rows.row(&simulation, flow, &record));
+            let after = flow.0 + 1;
+            if after.is_multiple_of(BATCH) || after == scenario.flows {
+                rows.add(flow.0, std::mem::take(&mut of_batch));
+            }
+        }
         done(1);
     }
     Ok(ProfileResult::simulated(profile.name(), cost))

@@ -21,7 +21,7 @@ pub use kernel::KernelSettings;
 pub use value::EachWay;
 
 use recoup_path::PathSpec;
-use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, Probability, Queue};
+use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, LossTrace, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
 use recoup_recovery::parameters::Parameters;
@@ -43,6 +43,26 @@ pub struct Link {
     pub file: SourceFile,
     /// The recording.
     pub trace: LinkTrace,
+}
+
+/// Recorded losses and the file they came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedLosses {
+    /// The file.
+    pub file: SourceFile,
+    /// What a lost packet is in the file.
+    pub kind: TraceKind,
+    /// The recording.
+    pub trace: LossTrace,
+}
+
+/// What the entries of a loss trace say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceKind {
+    /// 1 is a lost packet: `trace:FILE`.
+    Losses,
+    /// 0 is a lost packet: `arrivals:FILE`.
+    Arrivals,
 }
 
 /// Reordering: its probability and delay.
@@ -78,6 +98,8 @@ pub struct Settings {
     pub mss: u16,
     /// The packets that are lost.
     pub drop: DropRules,
+    /// Recorded losses beside them.
+    pub recorded_losses: EachWay<Option<RecordedLosses>>,
     /// The packets that are held back.
     pub reorder: EachWay<Option<Reordering>>,
     /// The probability that the path duplicates a packet.
@@ -122,7 +144,9 @@ pub struct SourceFile {
 }
 
 /// The grammar of the `drop` setting, one rule per line.
-pub const DROP_GRAMMAR: &str = DropRules::GRAMMAR;
+pub fn drop_grammar() -> String {
+    format!("{}\n{}", DropRules::GRAMMAR, faults::TRACE_GRAMMAR)
+}
 
 /// The most segments in flight at once in one direction.
 const MOST_IN_FLIGHT: u64 = 2_000_000;
@@ -163,6 +187,7 @@ impl Default for Settings {
             exchanges: Vec::new(),
             mss: 1448,
             drop: DropRules::default(),
+            recorded_losses: EachWay::default(),
             reorder: EachWay::default(),
             duplicate: EachWay::default(),
             corrupt: EachWay::default(),
@@ -209,7 +234,9 @@ impl Settings {
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let links = [&self.link.up, &self.link.down];
         let links = links.into_iter().flatten().map(|link| &link.file);
-        links.chain(&self.slp_q).map(|file| &*file.path)
+        let losses = [&self.recorded_losses.up, &self.recorded_losses.down];
+        let losses = losses.into_iter().flatten().map(|losses| &losses.file);
+        links.chain(losses).chain(&self.slp_q).map(|file| &*file.path)
     }
 
     /// The path these settings describe.
@@ -289,6 +316,7 @@ impl Settings {
 
     pub(crate) fn hops(&self, drop: &DropRules, direction: Direction) -> Vec<HopSpec> {
         let mut hops: Vec<HopSpec> = drop.hops(direction).collect();
+        hops.extend(self.recorded_losses.get(direction).iter().map(|losses| HopSpec::LossTrace(losses.trace.clone())));
         let duplicate = *self.duplicate.get(direction);
         let corrupt = *self.corrupt.get(direction);
         if duplicate > Probability::ZERO {

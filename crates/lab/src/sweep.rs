@@ -2,6 +2,7 @@
 //!
 //! All cells have the scenario's seed, so they meet the same random draws.
 
+mod plot;
 mod report;
 
 pub use report::{PAIR_SCHEMA, SweepReport, WORLD_SCHEMA};

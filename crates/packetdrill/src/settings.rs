@@ -1,14 +1,12 @@
 //! How the endpoints behave: a profile, and what sysctls and socket options change of it.
 
-use recoup_recovery::{Profile, profile::ProfileError};
+use recoup_recovery::Profile;
+use recoup_recovery::profile::{CURRENT_LINUX, ProfileError};
 use recoup_tcp::{Config, SendLimits, sysctl::Sysctls};
 use std::time::Duration;
 
 /// The environment variable that names the profile.
 pub const PROFILE_VARIABLE: &str = "RECOUP_PROFILE";
-
-/// The profile without that variable.
-const DEFAULT_PROFILE: &str = "linux-6";
 
 /// The environment variable that gives the MTU.
 pub const MTU_VARIABLE: &str = "RECOUP_MTU";
@@ -33,7 +31,7 @@ impl Settings {
     /// # Errors
     /// When a setting or its value is unknown: its place, and the expected values.
     pub fn of(flags: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let mut settings = Self::of_profile(DEFAULT_PROFILE)?;
+        let mut settings = Self::of_profile(CURRENT_LINUX)?;
         for (name, key) in [(PROFILE_VARIABLE, "profile"), (MTU_VARIABLE, "mtu")] {
             if let Some(value) = variable(name) {
                 let set = settings.set(key, &value);

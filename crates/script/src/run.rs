@@ -27,6 +27,7 @@ use crate::{
 };
 use host::{Endless, Host, Sent};
 use recoup_recovery::Profile;
+use recoup_recovery::profile::CURRENT_LINUX;
 use recoup_tcp::Info;
 use recoup_units::Instant;
 use recoup_wire::{Flags, SeqNumber};
@@ -42,7 +43,8 @@ const MOST_PRINTED: usize = 10_000;
 /// Settings for running scripts.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The profile, which overrides the script's; `None`: the script's profile, or the default.
+    /// The profile, which overrides the script's; `None`: the script's profile, or
+    /// [`CURRENT_LINUX`].
     pub profile: Option<Profile>,
 }
 
@@ -101,7 +103,7 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     fn new(script: &'a Script, settings: &Settings) -> Self {
         let profile = settings.profile.clone().or_else(|| script.head.profile.clone());
-        let profile = profile.unwrap_or_default();
+        let profile = profile.or_else(|| CURRENT_LINUX.parse().ok()).unwrap_or_default();
         let numbers = Numbers { local: first_syn_out(script), remote: None, clock: Clock::new(script.head.clock) };
         Self {
             script,

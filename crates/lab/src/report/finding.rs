@@ -3,43 +3,48 @@
 use super::Entry;
 use crate::scenario::Scenario;
 use recoup_path::{LossKind, LossSpec};
-use recoup_support::stats::Summary;
+use recoup_support::rounded::significant;
 use recoup_tcp::flow::Host;
 use recoup_units::Direction;
 
 /// The sentence; `None` if no flow of some profile completed, or if there are several stages.
 ///
-/// "The last of 10 segments was lost once: linux-3.17 takes 783 ms, linux-6 402, linux-6+tlpr 322."
+/// A single flow is the same in each run, so its times stand alone: "The last of 10 segments was lost once: linux-3.17
+/// takes 783 ms, linux-6 402, linux-6+tlpr 322." Several flows are a sample. Their statistic is the mean, as in
+/// `fct_normalised` and in a sweep, and each profile has the verdict on its mean beside its time: "Without losses:
+/// linux-3.17 takes 402 ms, linux-6 402 (equal): mean FCT of 50 flows, compared with linux-3.17."
 pub fn finding(scenario: &Scenario, entries: &[Entry]) -> Option<String> {
     let first = entries.first()?;
     if entries.iter().any(|e| e.stage() != first.stage()) {
         return None;
     }
-    let fcts: Option<Vec<Summary>> = entries.iter().map(|entry| entry.fct).collect();
-    let fcts = fcts?;
-    // Where few flows lose anything, only the mean tells profiles apart.
-    let same_median = fcts.windows(2).all(|two| two[0].p50 == two[1].p50);
-    let flows = first.result.cost.flows;
-    let (statistic, times): (&str, Vec<f64>) = match same_median && flows > 1 {
-        true => ("mean", fcts.iter().map(|fct| fct.mean).collect()),
-        false => ("median", fcts.iter().map(|fct| fct.p50).collect()),
-    };
-    let times = entries.iter().zip(times).enumerate().map(|(i, (entry, ms))| {
-        let (verb, unit) = if i == 0 { ("takes ", " ms") } else { ("", "") };
-        let (profile, ms) = (&entry.result.profile, whole_or_tenths(ms));
-        format!("{profile} {verb}{ms}{unit}")
+    let flows = entries.iter().map(|entry| entry.result.cost.flows).max()?;
+    let times = entries.iter().enumerate().map(|(i, entry)| {
+        let profile = &entry.result.profile;
+        let ms = whole_or_tenths(entry.fct?.mean);
+        Some(match i {
+            0 => format!("{profile} takes {ms} ms"),
+            _ if flows == 1 => format!("{profile} {ms}"),
+            _ => format!("{profile} {ms} ({})", entry.mean_verdict().unwrap_or(TOO_FEW)),
+        })
     });
-    let times: Vec<String> = times.collect();
-    let incomplete = |entry: &Entry| entry.result.cost.completed < flows;
+    let times: Option<Vec<String>> = times.collect();
+    let times = times?.join(", ");
+    let incomplete = |entry: &Entry| entry.result.cost.completed < entry.result.cost.flows;
     let of = match flows {
         1 => String::new(),
-        n if entries.iter().any(incomplete) => {
-            format!(" ({statistic} flow completion times of those of {n} flows that completed)")
-        }
-        n => format!(" ({statistic} flow completion times of {n} flows)"),
+        n if entries.iter().any(incomplete) => format!(": mean FCT of those of {n} flows that completed"),
+        n => format!(": mean FCT of {n} flows"),
     };
-    Some(format!("{}: {}{of}.", lost(scenario), times.join(", ")))
+    let compared = match entries.len() > 1 && flows > 1 {
+        true => format!(", compared with {}", first.result.profile),
+        false => String::new(),
+    };
+    Some(format!("{}: {times}{of}{compared}.", lost(scenario)))
 }
+
+/// Stands in place of a verdict if there are too few flows for an interval.
+const TOO_FEW: &str = "too few flows to compare";
 
 /// Milliseconds without decimals; below 10 ms with one.
 fn whole_or_tenths(ms: f64) -> String {
@@ -59,7 +64,9 @@ fn lost(scenario: &Scenario) -> String {
         [(Direction::Down, rule)] => one_rule(*rule, segments),
         _ => None,
     };
-    clause.unwrap_or_else(|| format!("With drop={}", scenario.settings.drop))
+    let recorded = &scenario.settings.recorded_losses;
+    let clause = clause.filter(|_| recorded.up.is_none() && recorded.down.is_none());
+    clause.unwrap_or_else(|| format!("With drop={}", scenario.settings.get("drop").unwrap_or_default()))
 }
 
 /// The clause for a rule about the server's packets.
@@ -76,7 +83,7 @@ fn one_rule(rule: LossSpec, segments: Option<u64>) -> Option<String> {
             Some(format!("Segments {first} to {last}{of} were lost once"))
         }
         (LossKind::Bernoulli(p), None) => {
-            Some(format!("With {} % of the server's packets lost at random", 100.0 * p.get()))
+            Some(format!("With {} % of the server's packets lost at random", significant(100.0 * p.get(), 3)))
         }
         _ => None,
     }

@@ -18,6 +18,9 @@ pub(crate) const FEWEST_UNITS: u64 = 6;
 /// and 1 of 36 with more.
 const FEWEST_DIFFERING: u64 = 10;
 
+/// The place of the mean in [`Statistic::ALL`].
+const MEAN: usize = 0;
+
 /// The intervals of one profile's flow completion times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Intervals {
@@ -195,6 +198,18 @@ pub(super) fn columns() -> Columns<Entry> {
         .group("fct_normalised_interval", ratio, |e| e.intervals.as_ref()?.ratio.as_ref())
 }
 
+impl Entry {
+    /// The verdict on the mean FCT, compared with the first profile's: the headline of a run goes by it.
+    pub(super) fn mean_verdict(&self) -> Option<&'static str> {
+        differences_of(self)?.verdict(MEAN)
+    }
+
+    /// The 95 % interval of the mean FCT in ms.
+    pub(crate) fn mean_interval(&self) -> Option<Interval> {
+        Some(time(self, MEAN)?.interval)
+    }
+}
+
 /// The interval of a statistic of the flow completion times.
 fn time(entry: &Entry, which: usize) -> Option<&Estimated> {
     entry.intervals.as_ref()?.times[which].as_ref()
@@ -238,8 +253,7 @@ pub(super) fn texts() -> Columns<Entry> {
                 let differing = differences.differing;
                 Some(match differences.verdict(which)? {
                     "undecided" if !differences.enough_differ => format!("{text} undecided: {differing} differ"),
-                    word @ ("undecided" | "equal") => format!("{text} {word}"),
-                    _ => text,
+                    word => format!("{text} {word}"),
                 })
             })
             .heading(format!("FCT {name} - first profile's"));

@@ -116,13 +116,19 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
         }
     };
     lines.extend(times("fct_ms", "FCT"));
-    lines.push("fct_normalised".into());
-    if !single && entries.iter().any(|entry| entry.intervals.is_some()) {
+    // Beside the ratio with its interval, the bare one would only look more certain.
+    let has_intervals = !single && entries.iter().any(|entry| entry.intervals.is_some());
+    if keep == Keep::All || !has_intervals {
+        lines.push("fct_normalised".into());
+    }
+    if has_intervals {
         lines.extend(intervals::text_names().map(Line::from));
     }
     if from_establishment {
         lines.extend(times("fct_established_ms", "FCT from establishment"));
-        lines.push("fct_established_normalised".into());
+        if keep == Keep::All || !has_intervals {
+            lines.push("fct_established_normalised".into());
+        }
     }
     let waited = "last_ack_to_retransmission_ms_p50";
     lines.push(if single { headed(waited, "Last ACK to retransmission") } else { waited.into() });

@@ -83,6 +83,9 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("segments", "0", "segments: `0`: expected a whole number from 1 to"),
         ("mss", "70000", "mss: `70000`: expected a whole number from 1 to 65463"),
         ("drop", "tial:1", "did you mean `tail`?"),
+        ("drop", "trace:", "drop: `trace:`: expected the name of a file with recorded losses"),
+        ("drop", "tace:a", "did you mean `trace`?"),
+        ("drop", "trace:no/such/file", "drop: cannot read the loss trace ./no/such/file: "),
         ("ack", "quik", "did you mean `quick`?"),
         ("timers", "exact:1", "timers: `exact:1`: expected exact"),
         ("timers", "granularity:0ms", "above zero"),
@@ -275,4 +278,43 @@ fn parameters_replace_those_of_every_profile() {
             assert_eq!(host.mechanisms.detection.dupthresh, Segments(5), "{name}");
         }
     }
+}
+
+#[test]
+fn recorded_losses_stand_beside_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "0001\n").unwrap();
+    std::fs::write(folder.path().join("b.txt"), "1110\n").unwrap();
+    std::fs::write(folder.path().join("bad.txt"), "01\n0x\n").unwrap();
+    let set = |text: &str| {
+        let mut settings = Settings::default();
+        settings.set("drop", text, folder.path()).map(|()| settings).map_err(|e| e.to_string())
+    };
+    for (text, printed, up, down) in [
+        ("trace:a.txt", "trace:a.txt", &[][..], &["1 of 4"][..]),
+        ("up:arrivals:b.txt, down:trace:a.txt", "up:arrivals:b.txt,trace:a.txt", &["1 of 4"], &["1 of 4"]),
+        (
+            "gilbert-elliott:0.1,0.3,trace:a.txt,up:ack:2",
+            "gilbert-elliott:0.1,0.3,up:ack:2,trace:a.txt",
+            &["ack:2"],
+            &["gilbert-elliott:0.1,0.3", "1 of 4"],
+        ),
+    ] {
+        let settings = set(text).unwrap();
+        assert_eq!(settings.get("drop").unwrap(), printed);
+        assert_eq!(set(printed).unwrap(), settings);
+        let path = settings.path().unwrap();
+        for (hops, losses) in [(&path.up, up), (&path.down, down)] {
+            let found: Vec<String> =
+                hops.iter().map(ToString::to_string).filter(|hop| hop.starts_with("loss ")).collect();
+            assert_eq!(found.len(), losses.len(), "{found:?}");
+            assert!(found.iter().zip(losses).all(|(hop, part)| hop.contains(part)), "{found:?}");
+        }
+        let traces = settings.files().count();
+        assert_eq!(traces, text.matches(".txt").count(), "{text}");
+    }
+    let wrong = set("trace:bad.txt").unwrap_err();
+    assert!(wrong.ends_with("bad.txt: line 2, column 2 of the loss trace: expected 0 or 1 for each packet, or # before a remark, found `x`"), "{wrong}");
+    let twice = set("trace:a.txt,arrivals:b.txt").unwrap_err();
+    assert_eq!(twice, "drop: `trace:a.txt,arrivals:b.txt`: more than one loss trace for down");
 }

@@ -19,6 +19,13 @@ impl<T> EachWay<T> {
             Direction::Down => &self.down,
         }
     }
+
+    pub(super) fn get_mut(&mut self, direction: Direction) -> &mut T {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
 }
 
 impl<T: Clone> EachWay<T> {
@@ -45,10 +52,7 @@ impl<T: Clone> EachWay<T> {
                     return Err(format!("`{text}`: more than one value for {name}"));
                 }
                 given.push(*direction);
-                match direction {
-                    Direction::Up => each.up = value.clone(),
-                    Direction::Down => each.down = value.clone(),
-                }
+                *each.get_mut(*direction) = value.clone();
             }
         }
         Ok(each)

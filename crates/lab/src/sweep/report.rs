@@ -21,32 +21,32 @@ pub const WORLD_SCHEMA: Schema = Schema { name: "recoup.world_sweep", version: 1
 /// The results of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepReport {
-    scenario: String,
+    pub(super) scenario: String,
     seed: u64,
-    keys: Vec<String>,
+    pub(super) keys: Vec<String>,
     /// The scenario and its keys, without those that are swept.
     heading: String,
     /// The cells in JSON.
     cells: Vec<Value>,
     /// The cells that were not finished.
     missing: Vec<Cell>,
-    rows: Rows,
+    pub(super) rows: Rows,
 }
 
 /// The rows of the tables.
 #[derive(Clone, Debug)]
-enum Rows {
+pub(super) enum Rows {
     Pair(Vec<Row<Entry>>),
     World(Vec<Row<WorkloadRow>>, Vec<Row<LinkRow>>),
 }
 
 /// A row of a cell.
 #[derive(Clone, Debug)]
-struct Row<T> {
-    cell: Cell,
+pub(super) struct Row<T> {
+    pub cell: Cell,
     /// The cell's settings.
     settings: Map<String, Value>,
-    of: T,
+    pub of: T,
 }
 
 impl SweepReport {
@@ -239,10 +239,11 @@ fn costs<'a>(entries: impl Iterator<Item = &'a Entry> + Clone) -> Vec<&'static s
         names.extend(["fct_ms_p50", "fct_ms_p99"]);
     }
     names.push("fct_ms_mean");
-    if entries.clone().any(|entry| entry.intervals.is_some()) {
-        names.push("text_difference_mean");
-    }
-    names.extend(["fct_normalised", "retransmissions_total", "spurious"]);
+    names.extend(match entries.clone().any(|entry| entry.intervals.is_some()) {
+        true => &["text_difference_mean", "text_ratio"][..],
+        false => &["fct_normalised"],
+    });
+    names.extend(["retransmissions_total", "spurious"]);
     names
 }
 

@@ -3,6 +3,7 @@
 use super::WorldScenario;
 use recoup_sim::NoObserver;
 use recoup_sim::world::LinkRecord;
+use recoup_support::rounded::significant;
 use recoup_support::suggest::did_you_mean;
 use recoup_support::threads::in_parallel;
 use recoup_units::Direction;
@@ -90,7 +91,7 @@ impl WorldScenario {
             let world = &*self;
             let runs = in_parallel(world.runs as usize, threads, |run| {
                 let profile = &world.profiles[0];
-                world.run_one(profile, run as u64, &mut NoObserver, &done, &is_stopped)
+                world.run_one(profile, run as u64, None, &mut NoObserver, &done, &is_stopped)
             })?;
             let mut all = LinkRecord::default();
             runs.iter().for_each(|run| all.merge(&run.links[link].record));
@@ -119,7 +120,7 @@ impl WorldScenario {
             "no load between scale {} and {} loses {} % there: run it longer, or more often (`runs`)",
             SCALES[1],
             SCALES[0],
-            target.loss * 100.0
+            significant(target.loss * 100.0, 3)
         ))
     }
 

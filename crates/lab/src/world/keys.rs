@@ -79,12 +79,13 @@ fn set_of_link(link: &mut Link, key: &str, text: &str, base: &Path) -> Result<()
     set_setting(&mut link.settings, key, text, base)?;
     // A link has no direction in which the data flows, so what does not say its direction is for both.
     if !text.contains("up:") && !text.contains("down:") {
-        let Settings { link, drop, .. } = &mut link.settings;
+        let Settings { link, drop, recorded_losses, .. } = &mut link.settings;
         if key == "link" {
             link.up.clone_from(&link.down);
         }
         if key == "drop" {
             drop.apply_both_ways();
+            recorded_losses.up.clone_from(&recorded_losses.down);
         }
     }
     Ok(())

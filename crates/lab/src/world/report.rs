@@ -42,7 +42,7 @@ pub(crate) struct Results {
 /// A workload's flows with one profile.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadRow {
-    workload: String,
+    pub workload: String,
     pub entry: Entry,
     /// In Mbit/s.
     goodput: Option<f64>,

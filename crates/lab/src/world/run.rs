@@ -1,7 +1,8 @@
 //! Runs a world: each profile in worlds of its own, several at a time.
 
-use super::WorldScenario;
 use super::build::{Flows, link_id};
+use super::{Workload, WorldScenario};
+use crate::flows::{FlowGroup, FlowOutput, FlowRow, delivered};
 use crate::run::Cost;
 use crate::scenario::check_profiles;
 use recoup_recovery::Profile;
@@ -11,8 +12,9 @@ use recoup_sim::{NoObserver, Observer};
 use recoup_support::quantity::format_duration;
 use recoup_support::stats::Durations;
 use recoup_support::threads::in_parallel;
-use recoup_tcp::Endpoint;
-use recoup_units::{BitRate, Direction, Instant, Offset};
+use recoup_units::{BitRate, Direction, FlowId, Instant};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of parts in which a world runs. After each, an interrupt may end it.
@@ -85,11 +87,26 @@ impl WorldScenario {
         done: impl Fn(Duration) + Sync,
         is_stopped: impl Fn() -> bool + Sync,
     ) -> Result<Vec<WorldResult>, String> {
+        self.run_with_flows(threads, None, done, is_stopped)
+    }
+
+    /// As [`run`](Self::run), and hands over a row for each flow. Those of an interrupted run lack some flows. The rows of
+    /// a world are in memory until it ends.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with_flows(
+        &self,
+        threads: usize,
+        flows: Option<&FlowOutput>,
+        done: impl Fn(Duration) + Sync,
+        is_stopped: impl Fn() -> bool + Sync,
+    ) -> Result<Vec<WorldResult>, String> {
         check_profiles(&self.profiles)?;
         let runs = self.runs as usize;
         let one = |number: usize| {
             let (profile, run) = (&self.profiles[number / runs], (number % runs) as u64);
-            self.run_one(profile, run, &mut NoObserver, &done, &is_stopped)
+            self.run_one(profile, run, flows, &mut NoObserver, &done, &is_stopped)
         };
         let all = in_parallel(self.profiles.len() * runs, threads, one)?;
         Ok(all.chunks(runs).filter_map(WorldResult::of_runs).collect())
@@ -102,18 +119,24 @@ impl WorldScenario {
     pub fn run_observed<O: Observer>(
         &self,
         profile: &Profile,
+        flows: Option<&FlowOutput>,
         observer: &mut O,
         done: impl Fn(Duration),
         is_stopped: impl Fn() -> bool,
     ) -> Result<WorldResult, String> {
-        let mut runs = vec![self.run_one(profile, 0, observer, &done, &is_stopped)?];
+        let mut runs = vec![self.run_one(profile, 0, flows, observer, &done, &is_stopped)?];
         for run in 1..self.runs {
-            runs.push(self.run_one(profile, run, &mut NoObserver, &done, &is_stopped)?);
+            runs.push(self.run_one(profile, run, flows, &mut NoObserver, &done, &is_stopped)?);
         }
         WorldResult::of_runs(&runs).ok_or_else(|| "a world has at least one run".into())
     }
 
-    /// Runs one world of a profile. `run` counts from 0.
+    /// The tasks of the rows of all flows: a run of a profile each.
+    pub fn flow_tasks(&self) -> u64 {
+        (self.profiles.len() as u64).saturating_mul(self.runs)
+    }
+
+    /// Runs one world of a profile, and hands over the rows of its flows. `run` counts from 0.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -121,6 +144,7 @@ impl WorldScenario {
         &self,
         profile: &Profile,
         run: u64,
+        flows: Option<&FlowOutput>,
         observer: &mut O,
         done: impl Fn(Duration),
         is_stopped: impl Fn() -> bool,
@@ -128,7 +152,17 @@ impl WorldScenario {
         let seed = self.seed.wrapping_add(run);
         let built = self.build(profile, seed).map_err(|(_, why)| why)?;
         let mut world = World::new(&built.topology, seed).map_err(|e| e.to_string())?;
-        let sources = built.flows.into_iter().map(Counted::new);
+        let group = |workload: &Workload, output: &FlowOutput| FlowGroup {
+            cell: output.cell.clone(),
+            profile: profile.name().into(),
+            workload: Some(workload.name.clone()),
+            run: Some(run),
+            seed,
+        };
+        let sources = built.flows.into_iter().zip(&self.workloads).map(|(source, workload)| {
+            let rows = flows.map(|output| Rows::new(group(workload, output)));
+            Counted::new(source, rows)
+        });
         let mut traffic = Mix::new(sources.collect());
         let mut until = Duration::ZERO;
         let slice = self.duration / SLICES;
@@ -146,7 +180,13 @@ impl WorldScenario {
         }
         let links = self.link_results(&world);
         world.cut_off(&mut traffic);
-        let workloads = self.workloads.iter().zip(traffic.into_sources());
+        let mut workloads = traffic.into_sources();
+        if let Some(output) = flows {
+            let number = self.profiles.iter().position(|one| one == profile).unwrap_or(0) as u64;
+            let rows = workloads.iter_mut().filter_map(|counted| counted.rows.take()).flat_map(Rows::in_order);
+            output.add(number * self.runs + run, rows.collect());
+        }
+        let workloads = self.workloads.iter().zip(workloads);
         Ok(WorldResult {
             profile: profile.name().into(),
             simulated: until,
@@ -225,11 +265,38 @@ struct Counted {
     cost: Cost,
     /// Payload bytes that arrived at each pair of hosts.
     by_pair: Vec<u64>,
+    /// A row for each flow, if they are asked for.
+    rows: Option<Rows>,
+}
+
+/// The rows of the flows of a workload.
+struct Rows {
+    group: Arc<FlowGroup>,
+    /// When the flows began that have not ended, by number.
+    open: HashMap<u64, Instant>,
+    ended: Vec<FlowRow>,
+}
+
+impl Rows {
+    fn new(group: FlowGroup) -> Self {
+        Self { group: Arc::new(group), open: HashMap::new(), ended: Vec::new() }
+    }
+
+    fn end(&mut self, number: u64, ended: &FlowEnd<'_>) {
+        let begin = self.open.remove(&number).unwrap_or(Instant::ZERO);
+        self.ended.push(FlowRow::new(&self.group, FlowId(number), begin, ended.record, ended.endpoints));
+    }
+
+    /// The rows by the numbers of their flows.
+    fn in_order(mut self) -> Vec<FlowRow> {
+        self.ended.sort_by_key(|row| row.flow);
+        self.ended
+    }
 }
 
 impl Counted {
-    fn new(Flows { source, pairs }: Flows) -> Self {
-        Self { source, cost: Cost::default(), by_pair: vec![0; pairs] }
+    fn new(Flows { source, pairs }: Flows, rows: Option<Rows>) -> Self {
+        Self { source, cost: Cost::default(), by_pair: vec![0; pairs], rows }
     }
 
     fn result(self, name: &str) -> WorkloadResult {
@@ -249,7 +316,11 @@ impl Source for Counted {
     }
 
     fn start(&mut self, now: Instant) -> NewFlow<'_> {
-        self.source.start(now)
+        let new = self.source.start(now);
+        if let Some(rows) = &mut self.rows {
+            rows.open.insert(new.number, now);
+        }
+        new
     }
 
     fn on_complete(&mut self, now: Instant, number: u64) {
@@ -263,6 +334,9 @@ impl Source for Counted {
         self.cost.responses.add(ended.responses);
         let pair = number % self.by_pair.len() as u64;
         self.by_pair[pair as usize] += ended.endpoints.iter().map(|one| delivered(one)).sum::<u64>();
+        if let Some(rows) = &mut self.rows {
+            rows.end(number, ended);
+        }
         self.source.on_end(now, number, ended);
     }
 }
@@ -275,13 +349,6 @@ fn too_much(overload: Overload, at: Instant) -> String {
         Overload::Packets => (format!("{MOST_PACKETS} packets are on their way"), "shorter queues or less traffic"),
     };
     format!("more than {what} at once after {at} of the simulated time: expected {fewer}")
-}
-
-/// The payload bytes that an endpoint received in order.
-fn delivered(endpoint: &Endpoint) -> u64 {
-    let receiver = endpoint.receiver();
-    let fin = u64::from(receiver.finished());
-    receiver.next().0.saturating_sub(Offset::DATA.0 + fin)
 }
 
 /// The fairness index of Jain, Chiu and Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource

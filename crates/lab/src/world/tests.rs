@@ -114,6 +114,7 @@ fn a_stopped_world_has_the_results_so_far() {
     let simulated = std::cell::Cell::new(Duration::ZERO);
     let result = world.run_observed(
         &world.profiles[0],
+        None,
         &mut NoObserver,
         |time| simulated.set(simulated.get() + time),
         || simulated.get() >= Duration::from_secs(2),
@@ -160,7 +161,7 @@ fn only_the_chosen_flows_are_watched() {
         let chosen: Vec<Chosen> = chosen.iter().map(|text| world.choose(text).unwrap()).collect();
         let mut watch = Watch::new(Seen::default(), &chosen);
         let profile = &world.profiles[0];
-        world.run_observed(profile, &mut watch, |_| (), || false).unwrap();
+        world.run_observed(profile, None, &mut watch, |_| (), || false).unwrap();
         let seen: Vec<u64> = watch.into_observer().0.into_keys().collect();
         assert_eq!(seen, expected);
     }

@@ -9,9 +9,11 @@ const SERVER: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 accept(3, ..., ...) = 4
 ";
 
+/// Runs a script, without a profile of its own as a sender without tail loss probes: their times do not matter here.
 fn run(text: &str) -> Report {
     let script = Script::parse("t.pkt", text).unwrap_or_else(|e| panic!("{e}"));
-    script.run(&Settings::default()).unwrap_or_else(|e| panic!("{e}"))
+    let profile = script.profile().is_none().then(|| "linux-3.17".parse().expect("a profile"));
+    script.run(&Settings { profile }).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The failure's message of a script that follows [`SERVER`]; empty if it passes. The script starts at
@@ -240,4 +242,15 @@ fn the_given_profile_overrides_the_scripts() {
     };
     assert_eq!(passes(None), ("linux-3.17+tlp".into(), false));
     assert_eq!(passes(Some("linux-3.17")), ("linux-3.17".into(), true));
+}
+
+/// Without a profile anywhere, the sender is that of current Linux: a tail loss probe after two round trips.
+#[test]
+fn the_default_profile_is_that_of_current_linux() {
+    let text =
+        format!("{SERVER}+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1\n+.202 > P. 1001:2001(1000) ack 1");
+    let report =
+        Script::parse("t.pkt", &text).expect("a script").run(&Settings::default()).expect("a script that runs");
+    assert_eq!(report.profile.name(), "linux-6");
+    assert!(report.passed(), "{:?}", report.failure);
 }
