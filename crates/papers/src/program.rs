@@ -40,7 +40,7 @@ An interrupt (Ctrl-C) gives up the experiment under way; those that are finished
 written with --out. The exit status is then 130. With --on, it ends the program at once.";
 
 const LIST_HELP: &str = "\
-Without PAPER, `recoup paper` lists every experiment with what its claims say and the time it takes.
+`recoup paper` alone lists every experiment with what its claims say and the time it takes, as `recoup paper list`.
 
 `recoup paper all --out DIR` runs them all and writes DIR/report.html: every figure beside the claims of
 the paper about it, and the ledger of all claims.
@@ -71,6 +71,8 @@ enum Paper {
     /// Rewaskar et al. 2007, "A Performance Study of Loss Detection/Recovery in Real-world TCP
     /// Implementations", for simulated populations
     LossDetection(LossDetection),
+    /// List papers, experiments and claims by name, and what each command takes
+    List(list::Args),
     /// Break each experiment on purpose, and check that the claims notice
     Mutations(mutations::Args),
     /// Everything about experiments as one JSON document, for the Python package
@@ -282,7 +284,8 @@ fn execute(args: &Args) -> Result<(), Failure> {
         run_and_deliver(&request, output)
     };
     match &args.paper {
-        None => list::run(),
+        None => list::run_all(),
+        Some(Paper::List(args)) => list::run(args),
         Some(Paper::All(args)) => {
             let experiments: Vec<&Experiment> = experiment::all().collect();
             let planned = run::plan(&experiments, effort(args.quick), |_| false, |_| Ok::<(), PaperError>(()))?;

@@ -32,7 +32,8 @@ pub struct Args {
     update_ledger: Option<PathBuf>,
 }
 
-fn papers() -> impl TypedValueParser<Value = &'static str> {
+/// The names of papers, as values of an argument.
+pub fn papers() -> impl TypedValueParser<Value = &'static str> {
     let names = || PAPERS.iter().map(|paper| paper.name);
     let named = move |name: String| names().find(|one| *one == name).ok_or("expected one of the possible values");
     PossibleValuesParser::new(names()).try_map(named)

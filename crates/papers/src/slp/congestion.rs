@@ -209,7 +209,7 @@ fn run_one(
         }
     }
     let profile: Profile = setup.profile.parse().map_err(|_| setup.profile)?;
-    world.run_one(&profile, run, &mut NoObserver, |_| (), || false)
+    world.run_one(&profile, run, None, &mut NoObserver, |_| (), || false)
 }
 
 fn chart(cells: &[CongestionCell]) -> BarChart {

@@ -60,6 +60,29 @@ fn files_come_with_the_ledger_of_their_claims() {
 }
 
 #[test]
+fn a_list_names_what_each_paper_takes_and_its_claims() {
+    assert_eq!(recoup(&["list"]).printed(), recoup(&[]).printed());
+    let prr = recoup(&["list", "prr"]).printed();
+    assert!(prr.starts_with("prr: ") && !prr.contains("tail-loss: "), "{prr}");
+    let takes = prr.lines().nth(1).expect("a line of options");
+    let options = ["--set KEY=VALUE", "--users N", "--quick,", "--mutate NAME", "--out DIR", "--format FORMAT"];
+    assert!(takes.starts_with("recoup paper prr [EXPERIMENT]… takes "), "{takes}");
+    assert!(options.iter().all(|option| takes.contains(option)), "{takes}");
+    assert!(!takes.contains("--on") && !takes.contains("--help") && !takes.contains("--update-ledger"), "{takes}");
+    let claims = recoup(&["list", "--claims"]).printed();
+    let rows = claims.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| experiment "));
+    let rows: Vec<&str> = rows.collect();
+    let counted = recoup(&["list"]).printed();
+    let counted = counted.split(|c: char| !c.is_ascii_digit() && !c.is_ascii_alphabetic()).collect::<Vec<_>>();
+    let verdicts = counted.windows(2).filter(|two| ["hold", "fail", "undecided"].contains(&two[1]));
+    let sum: usize = verdicts.map(|two| two[0].parse::<usize>().unwrap_or(0)).sum();
+    assert_eq!(rows.len(), sum, "{claims}");
+    crate::assert_fits(&claims);
+    let wrong = recoup(&["list", "pr"]);
+    assert_eq!(wrong.status, Some(2));
+}
+
+#[test]
 fn mutations_are_listed_and_one_turns_its_claims() {
     let list = recoup(&["mutations", "--list", "tail-loss"]).printed();
     let rows: Vec<Vec<&str>> = list

@@ -143,7 +143,7 @@ fn run_one(
 ) -> Result<DumbbellCell, String> {
     let profile = setup.profile(mechanism.profile());
     let mut watch = world::Watch::new(Watch::in_world(run), chosen);
-    let result = world.run_one(&profile, run, &mut watch, |_| (), || false)?;
+    let result = world.run_one(&profile, run, None, &mut watch, |_| (), || false)?;
     let is_bottleneck = |link: &&LinkResult| link.name == "bottleneck";
     let bottleneck = result.links.iter().find(is_bottleneck);
     let background = result.workloads.iter().find(|one| one.name == "background");
