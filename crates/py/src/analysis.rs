@@ -7,10 +7,11 @@ use crate::watch;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use recoup_captures::analysis::{
-    self, AllRetransmissions, Analyzed, Everything, Interval, PackedConnections, Summary, summary_tables,
+    self, AllIntervals, AllRetransmissions, Analyzed, Everything, Interval, PackedConnections, Summary, summary_tables,
 };
 use recoup_captures::capture::Captures;
 use recoup_table::{Columns, Part};
+use recoup_trace::analyze::Settings;
 use recoup_trace::read::JoinedFiles;
 use std::path::PathBuf;
 
@@ -22,7 +23,7 @@ pub struct Analysis {
     several: bool,
     notes: Vec<String>,
     failures: Vec<String>,
-    tables: [PyOnceLock<Py<Table>>; 4],
+    tables: [PyOnceLock<Py<Table>>; 5],
 }
 
 /// What was found in a capture.
@@ -30,7 +31,8 @@ struct Found {
     connections: PackedConnections,
     retransmissions: AllRetransmissions,
     summary: [Analyzed<Summary>; 1],
-    intervals: Vec<Interval>,
+    /// `None` if they were not asked for.
+    intervals: Option<Vec<Interval>>,
 }
 
 impl Found {
@@ -60,13 +62,21 @@ impl Analysis {
         Table::new(columns, &self.parts(parts))
     }
 
-    /// These parts of a table. Its columns are those of several captures even where one alone could be read.
     fn parts<'a, R>(&self, parts: impl IntoIterator<Item = Part<'a, R>>) -> Vec<Part<'a, R>> {
-        let mut parts: Vec<Part<'a, R>> = parts.into_iter().collect();
-        while self.several && parts.len() < 2 {
-            parts.push(Part { name: "", rows: &[] });
+        with_names(parts, self.several)
+    }
+
+    /// The time lost, of a batch of connections at a time.
+    fn all_episodes(&self) -> PyResult<Table> {
+        let columns = analysis::episodes();
+        let mut all = columns.to_arrow(&self.parts([])).map_err(defect)?;
+        for found in &self.found {
+            for rows in analysis::packed_episodes(&found.connections, &found.retransmissions.rows, BATCH) {
+                let part = Part { name: found.name(), rows: &rows.map_err(defect)? };
+                all.append(columns.to_arrow(&self.parts([part])).map_err(defect)?);
+            }
         }
-        parts
+        Ok(all.into())
     }
 
     /// The connections, unpacked a batch at a time.
@@ -106,10 +116,20 @@ impl Analysis {
         self.table(py, 1, || self.all_connections())
     }
 
-    /// A row for each interval of time.
+    /// A row for each interval of time; None if `analyze` was not asked for them.
     #[getter]
-    fn intervals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Table>> {
-        self.table(py, 2, || self.of_rows(&analysis::intervals(), |found| &found.intervals))
+    fn intervals<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Table>>> {
+        if self.found.iter().any(|found| found.intervals.is_none()) {
+            return Ok(None);
+        }
+        let of_rows = || self.of_rows(&analysis::intervals(), |found| found.intervals.as_deref().unwrap_or_default());
+        self.table(py, 2, of_rows).map(Some)
+    }
+
+    /// A row for each episode of lost time.
+    #[getter]
+    fn episodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Table>> {
+        self.table(py, 4, || self.all_episodes())
     }
 
     /// A row for each capture: the totals.
@@ -146,21 +166,26 @@ impl Analysis {
     }
 }
 
-/// Analyzes captures, joined or each by itself.
+/// Analyzes captures, joined or each by itself. `intervals`: collects the traffic over time, too.
 #[pyfunction]
 pub fn analyze(
     py: Python<'_>,
     captures: Vec<PathBuf>,
     join: bool,
     options: Options,
+    intervals: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Analysis> {
     let input = settings::input(&captures, join)?;
-    let settings = options.settings()?;
+    let settings = Settings { timeline: intervals, ..options.settings()? };
+    let view = || match intervals {
+        true => Everything::with_intervals(),
+        false => Everything::default(),
+    };
     let all: Captures<Everything> =
-        watch::run(py, progress, |meter| analysis::analyze_all(input, &settings, meter, Everything::default))?;
+        watch::run(py, progress, |meter| analysis::analyze_all(input, &settings, meter, view))?;
     let failures = settings::failures(&all)?;
-    let several = captures.len() > 1 && !join;
+    let several = is_several(&captures, join);
     let mut notes = Vec::new();
     for analyzed in &all.analyzed {
         let own = analyzed.notes().into_iter();
@@ -174,5 +199,38 @@ pub fn analyze(
         });
         found.collect()
     });
-    Ok(Analysis { found, several, notes, failures, tables: [const { PyOnceLock::new() }; 4] })
+    Ok(Analysis { found, several, notes, failures, tables: [const { PyOnceLock::new() }; 5] })
+}
+
+/// The traffic of captures over time: a row for each interval.
+#[pyfunction]
+pub fn intervals(
+    py: Python<'_>,
+    captures: Vec<PathBuf>,
+    join: bool,
+    options: Options,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Table> {
+    let input = settings::input(&captures, join)?;
+    let settings = Settings { timeline: true, ..options.settings()? };
+    let all: Captures<AllIntervals> =
+        watch::run(py, progress, |meter| analysis::analyze_all(input, &settings, meter, AllIntervals::default))?;
+    settings::failures(&all)?;
+    let rows: Vec<Vec<Interval>> = all.analyzed.iter().map(|analyzed| analyzed.findings.intervals()).collect();
+    let parts = all.analyzed.iter().zip(&rows).map(|(analyzed, rows)| Part { name: &analyzed.capture, rows });
+    Table::new(&analysis::intervals(), &with_names(parts, is_several(&captures, join)))
+}
+
+/// Whether tables name the capture of each row.
+fn is_several(captures: &[PathBuf], join: bool) -> bool {
+    captures.len() > 1 && !join
+}
+
+/// These parts of a table. With `several`, its columns are those of several captures even where one alone could be read.
+fn with_names<'a, R>(parts: impl IntoIterator<Item = Part<'a, R>>, several: bool) -> Vec<Part<'a, R>> {
+    let mut parts: Vec<Part<'a, R>> = parts.into_iter().collect();
+    while several && parts.len() < 2 {
+        parts.push(Part { name: "", rows: &[] });
+    }
+    parts
 }

@@ -6,7 +6,9 @@ use crate::table::Table;
 use crate::watch::{self, Meter};
 use pyo3::prelude::*;
 use recoup::commands::analyze::call::{AnalyzeError, Run, Steps};
-use recoup_captures::analysis::{AllConnections, AllRetransmissions, Analyzed, Continued, Summary, Tabular};
+use recoup_captures::analysis::{
+    AllConnections, AllEpisodes, AllRetransmissions, Analyzed, Continued, Summary, Tabular,
+};
 use recoup_support::suggest::did_you_mean;
 use recoup_trace::analyze::Settings;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,7 @@ pub struct Continuation(Mutex<Option<AnySteps>>);
 /// The steps of one of the tables.
 enum AnySteps {
     Retransmissions(Box<Steps<AllRetransmissions>>),
+    Episodes(Box<Steps<AllEpisodes>>),
     Connections(Box<Steps<AllConnections>>),
     Summary(Box<Steps<Summary>>),
 }
@@ -31,12 +34,13 @@ struct Shown {
     frames: u64,
 }
 
-const TABLES: [&str; 3] = ["retransmissions", "connections", "summary"];
+const TABLES: [&str; 4] = ["retransmissions", "episodes", "connections", "summary"];
 
 impl AnySteps {
     fn begin(table: &str, state: Option<&Path>, settings: &Settings) -> PyResult<Self> {
         Ok(match table {
             "retransmissions" => Self::Retransmissions(Box::new(begin(state, settings)?)),
+            "episodes" => Self::Episodes(Box::new(begin(state, settings)?)),
             "connections" => Self::Connections(Box::new(begin(state, settings)?)),
             "summary" => Self::Summary(Box::new(begin(state, settings)?)),
             other => {
@@ -49,6 +53,7 @@ impl AnySteps {
     fn read(&mut self, captures: &[PathBuf], meter: &Meter) -> Result<(), AnalyzeError> {
         match self {
             Self::Retransmissions(steps) => read(steps, captures, meter),
+            Self::Episodes(steps) => read(steps, captures, meter),
             Self::Connections(steps) => read(steps, captures, meter),
             Self::Summary(steps) => read(steps, captures, meter),
         }
@@ -57,6 +62,7 @@ impl AnySteps {
     fn finish(self, state: Option<&Path>) -> Result<Shown, AnalyzeError> {
         match self {
             Self::Retransmissions(steps) => finish(*steps, state),
+            Self::Episodes(steps) => finish(*steps, state),
             Self::Connections(steps) => finish(*steps, state),
             Self::Summary(steps) => finish(*steps, state),
         }

@@ -2,33 +2,50 @@
 
 use crate::errors::{capture, defect, wrong};
 use crate::settings::{self, Options};
+use crate::table::Table;
 use crate::watch;
 use pyo3::prelude::*;
 use recoup_captures::analysis::Analyzed;
 use recoup_captures::capture::Input;
 use recoup_captures::explain::{
-    self as captures, ExplainError, Facts, PageRequest, Report, SortBy, connection_text, explanation_text,
-    write_explanations,
+    self as captures, ExplainError, Facts, GroupBy, PageRequest, Report, SortBy, TextShape, Total, connection_text,
+    explanation_text, group_columns, group_rows, page_without_diagrams, write_explanations,
 };
 use recoup_support::suggest::did_you_mean;
+use recoup_table::Part;
+use recoup_trace::analyze::Settings;
 use std::path::PathBuf;
+
+/// Connections that a text lists.
+const LISTED: usize = 3;
 
 /// Explanations of captures.
 #[pyclass(frozen, module = "recoup._recoup")]
 pub struct Explanation {
     explained: Vec<Analyzed<Facts>>,
+    /// All captures together, if there are several.
+    total: Option<Total>,
     failures: Vec<String>,
 }
 
 #[pymethods]
 impl Explanation {
-    /// As `recoup explain` prints it.
+    /// As `recoup explain --all` prints it, with three connections.
     fn text(&self) -> String {
-        let texts = self.explained.iter().map(|analyzed| {
-            let command = format!("recoup explain {}", analyzed.capture);
-            explanation_text(&Report::new(analyzed), &command)
-        });
-        texts.collect::<Vec<_>>().join("\n")
+        let shape = |capture: &str| TextShape {
+            lines: None,
+            connections: LISTED,
+            groups: usize::MAX,
+            one_connection: format!("recoup explain {capture} --connection"),
+            all: "",
+        };
+        match (&self.total, self.explained.as_slice()) {
+            (Some(total), _) => explanation_text(&Report::of_all(total), &shape("CAPTURE")),
+            (None, all) => {
+                let texts = all.iter().map(|one| explanation_text(&Report::new(one), &shape(&one.capture)));
+                texts.collect::<Vec<_>>().join("\n")
+            }
+        }
     }
 
     /// The main finding of each capture, a sentence each.
@@ -38,11 +55,29 @@ impl Explanation {
         reports.map(|report| report.finding).collect()
     }
 
+    /// A row for each group of connections, of all captures together.
+    #[getter]
+    fn groups(&self) -> PyResult<Table> {
+        let rows = match (&self.total, self.explained.first()) {
+            (Some(total), _) => group_rows(&total.facts),
+            (None, Some(one)) => group_rows(&one.findings),
+            (None, None) => Vec::new(),
+        };
+        Table::new(&group_columns(), &[Part { name: "", rows: &rows }])
+    }
+
     /// The JSON document of `recoup explain --format json`.
     fn json(&self) -> PyResult<String> {
         let mut out = Vec::new();
-        write_explanations(&self.explained, &mut out).map_err(defect)?;
+        write_explanations(&self.explained, self.total.as_ref(), &mut out).map_err(defect)?;
         String::from_utf8(out).map_err(defect)
+    }
+
+    /// A page for each capture, without diagrams, from what is in memory: its name and the HTML. `rows`: connections in
+    /// its table.
+    fn pages(&self, rows: usize) -> Vec<(String, String)> {
+        let pages = self.explained.iter();
+        pages.map(|analyzed| (analyzed.capture.clone(), page_without_diagrams(analyzed, rows).to_html())).collect()
     }
 
     /// Why captures could not be read.
@@ -69,9 +104,14 @@ fn order(name: &str) -> PyResult<SortBy> {
     })
 }
 
+fn groups(by: &[String]) -> PyResult<Vec<GroupBy>> {
+    let read = |name: &String| name.parse().map_err(|why| wrong(format_args!("by {name}: {why}")));
+    by.iter().map(read).collect()
+}
+
 /// Explains captures, joined or each by itself.
 #[pyfunction]
-#[pyo3(signature = (captures, join, options, advice, sort, top, progress))]
+#[pyo3(signature = (captures, join, options, advice, sort, top, by, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn explain(
     py: Python<'_>,
@@ -81,18 +121,25 @@ pub fn explain(
     advice: bool,
     sort: &str,
     top: usize,
+    by: Vec<String>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Explanation> {
     let input = input(&captures, join)?;
-    let settings = options.settings()?;
-    let order = order(sort)?;
-    let view = || match advice {
-        true => Facts::new(order, top).with_advice(),
-        false => Facts::new(order, top),
+    // A page draws what happened over time.
+    let settings = Settings { timeline: true, ..options.settings()? };
+    let (order, by) = (order(sort)?, groups(&by)?);
+    let view = || {
+        let facts = Facts::new(order, top).with_groups(&by);
+        if advice { facts.with_advice() } else { facts }
     };
     let all = watch::run(py, progress, |meter| captures::explain(input, &settings, meter, view))?;
     let failures = settings::failures(&all)?;
-    Ok(Explanation { explained: all.analyzed, failures })
+    let total = (captures.len() > 1 && !join).then(|| {
+        let mut total = Total::new(order, top, &by);
+        all.analyzed.iter().for_each(|analyzed| total.add(analyzed));
+        total
+    });
+    Ok(Explanation { explained: all.analyzed, total, failures })
 }
 
 /// Explains one connection as text.
@@ -109,12 +156,15 @@ pub fn explain_connection(
     let settings = options.settings()?;
     let explained = watch::run(py, progress, |meter| captures::explain_connection(input, number, &settings, meter))?;
     let analyzed = explained.map_err(error)?;
-    Ok(connection_text(&analyzed).unwrap_or_default())
+    let shape =
+        TextShape { lines: None, connections: LISTED, groups: usize::MAX, one_connection: String::new(), all: "" };
+    Ok(connection_text(&analyzed, &shape).unwrap_or_default())
 }
 
 /// The page of a capture: HTML.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (captures, join, options, advice, sort, top, by, progress))]
 pub fn page(
     py: Python<'_>,
     captures: Vec<PathBuf>,
@@ -123,16 +173,23 @@ pub fn page(
     advice: bool,
     sort: &str,
     top: usize,
+    by: Vec<String>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let input = input(&captures, join)?;
     let settings = options.settings()?;
-    let request = PageRequest { order: order(sort)?, most: top, first: None, advice };
+    let by = groups(&by)?;
+    let request = PageRequest { order: order(sort)?, most: top, first: None, advice, by: &by };
     let page = watch::run(py, progress, |meter| {
-        let page = captures::explain_as_page(input, request, &settings, meter);
-        page.map(|page| page.to_html())
+        let made = captures::explain_as_page(input, request, &settings, meter);
+        (made.page.map(|page| page.to_html()), made.failures)
     })?;
-    page.map_err(capture)
+    let (html, mut failures) = page;
+    match (html, failures.is_empty()) {
+        (Some(html), _) => Ok(html),
+        (None, true) => Err(defect("no capture was read")),
+        (None, false) => Err(capture(failures.remove(0))),
+    }
 }
 
 fn error(error: ExplainError) -> PyErr {

@@ -10,6 +10,7 @@
 //! Every long call runs on a thread of its own without the GIL. The calling thread looks for signals and reports progress.
 
 mod analysis;
+mod compare;
 mod continuation;
 mod errors;
 mod explain;
@@ -44,6 +45,7 @@ fn _recoup(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<analysis::Analysis>()?;
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::intervals, module)?)?;
     module.add_class::<continuation::Continuation>()?;
     module.add_function(wrap_pyfunction!(partition::split, module)?)?;
     module.add_function(wrap_pyfunction!(partition::plan, module)?)?;
@@ -54,6 +56,8 @@ fn _recoup(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain::explain_connection, module)?)?;
     module.add_function(wrap_pyfunction!(explain::page, module)?)?;
     module.add_function(wrap_pyfunction!(plot::plot, module)?)?;
+    module.add_class::<compare::Comparison>()?;
+    module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
     module.add_class::<whatif::Answers>()?;
     module.add_function(wrap_pyfunction!(whatif::whatif, module)?)?;
     module.add_class::<run::Results>()?;

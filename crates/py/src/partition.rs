@@ -5,7 +5,7 @@ use crate::settings::{self, Options};
 use crate::table::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use recoup_captures::analysis::{AllConnections, AllRetransmissions, Summary, Tabular};
+use recoup_captures::analysis::{AllConnections, AllEpisodes, AllRetransmissions, Summary, Tabular};
 use recoup_captures::partition::{
     self as captures, CapturePlan, Decision, PartitionView, PartitioningError, SplitFile, ValueError,
 };
@@ -20,13 +20,18 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 enum View {
     Retransmissions,
+    Episodes,
     Connections,
     Summary,
 }
 
 impl View {
-    const ALL: [(&'static str, Self); 3] =
-        [("retransmissions", Self::Retransmissions), ("connections", Self::Connections), ("summary", Self::Summary)];
+    const ALL: [(&'static str, Self); 4] = [
+        ("retransmissions", Self::Retransmissions),
+        ("episodes", Self::Episodes),
+        ("connections", Self::Connections),
+        ("summary", Self::Summary),
+    ];
 
     fn named(name: &str) -> PyResult<Self> {
         let found = Self::ALL.into_iter().find(|(known, _)| *known == name);
@@ -114,6 +119,7 @@ pub fn analyze_partition<'py>(
         let facts = Arc::new(facts.transpose()?.unwrap_or_default());
         match view {
             View::Retransmissions => of_one::<AllRetransmissions>(&plan, number, &facts, &settings),
+            View::Episodes => of_one::<AllEpisodes>(&plan, number, &facts, &settings),
             View::Connections => of_one::<AllConnections>(&plan, number, &facts, &settings),
             View::Summary => of_one::<Summary>(&plan, number, &facts, &settings),
         }
@@ -142,6 +148,7 @@ pub fn settle<'py>(py: Python<'py>, plan: Vec<u8>, analyses: Vec<Vec<u8>>, table
         let plan: CapturePlan = from_bytes(&plan)?;
         match view {
             View::Retransmissions => decide::<AllRetransmissions>(&plan, &analyses),
+            View::Episodes => decide::<AllEpisodes>(&plan, &analyses),
             View::Connections => decide::<AllConnections>(&plan, &analyses),
             View::Summary => decide::<Summary>(&plan, &analyses),
         }

@@ -122,7 +122,8 @@ pub fn run(
 }
 
 fn run_pair(py: Python<'_>, scenario: Scenario, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Results> {
-    let request = Request { scenario: scenario.clone(), simulate: true, real: vec![], pcap: None, events: None };
+    let request =
+        Request { scenario: scenario.clone(), simulate: true, real: vec![], pcap: None, events: None, flows: None };
     let mut notes = request.notes();
     let outcome = watch::run(py, progress, |meter| request.run(meter))?.map_err(error)?;
     notes.extend(outcome.notes);
@@ -134,7 +135,7 @@ fn run_pair(py: Python<'_>, scenario: Scenario, progress: Option<&Bound<'_, PyAn
 }
 
 fn run_world(py: Python<'_>, world: WorldScenario, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Results> {
-    let request = WorldRequest { world: world.clone(), pcap: None, events: None, watched: vec![] };
+    let request = WorldRequest { world: world.clone(), pcap: None, events: None, watched: vec![], flows: None };
     let outcome = watch::run(py, progress, |meter| request.run(meter))?.map_err(error)?;
     Ok(Results {
         report: AnyReport::World(WorldReport::new(&world, &outcome.results)),
@@ -149,7 +150,8 @@ fn sweep_pairs(
     sweep: &Sweep,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let request = SweepRequest { cells: sweep.scenarios(base).map_err(wrong)?, simulate: true, real: vec![] };
+    let request =
+        SweepRequest { cells: sweep.scenarios(base).map_err(wrong)?, simulate: true, real: vec![], flows: None };
     let mut notes = request.notes();
     let outcome = watch::run(py, progress, |meter| request.run(meter))?.map_err(error)?;
     notes.extend(outcome.notes);
@@ -163,7 +165,7 @@ fn sweep_worlds(
     sweep: &Sweep,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let request = WorldSweepRequest { cells: sweep.worlds(base).map_err(wrong)? };
+    let request = WorldSweepRequest { cells: sweep.worlds(base).map_err(wrong)?, flows: None };
     let outcome = watch::run(py, progress, |meter| request.run(meter))?.map_err(error)?;
     let report = SweepReport::of_worlds(base, sweep, &outcome.finished);
     Ok(Results { report: AnyReport::Sweep(report.map_err(defect)?), notes: outcome.notes, seed: base.seed })

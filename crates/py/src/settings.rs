@@ -23,7 +23,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The settings, with a timeline.
+    /// The settings.
     pub fn settings(&self) -> PyResult<Settings> {
         let time = |name, text: &Option<String>| parsed(name, text, parse_time);
         let args = AnalysisArgs {
@@ -40,12 +40,11 @@ impl Options {
         if let Some(threads) = self.threads {
             parse_threads(&threads.to_string()).map_err(|e| wrong(format_args!("threads: {e}")))?;
         }
-        let settings = args.settings().map_err(|error| match error {
+        args.settings().map_err(|error| match error {
             AnalysisArgsError::EmptyWindow(_) => wrong("no time in between: expected start before end"),
             // Python's arguments have no dashes.
             unknown => wrong(unknown.to_string().trim_start_matches('-')),
-        });
-        Ok(Settings { timeline: true, ..settings? })
+        })
     }
 }
 

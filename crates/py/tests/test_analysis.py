@@ -1,8 +1,10 @@
 """Captures: tables, sentences, pictures, streams, states."""
 
 import csv
+import html
 import io
 import json
+import re
 import threading
 import warnings
 
@@ -16,7 +18,7 @@ def analysis(capture):
     return recoup.analyze(capture)
 
 
-@pytest.mark.parametrize("view", ["retransmissions", "connections"])
+@pytest.mark.parametrize("view", ["retransmissions", "episodes", "connections"])
 def test_tables_hold_what_the_program_prints(analysis, capture, view):
     printed = recoup_program("analyze", capture, f"--{view}", "--format", "csv").stdout
     rows = list(csv.DictReader(io.StringIO(printed)))
@@ -46,6 +48,47 @@ def test_intervals_add_up_to_the_totals(analysis):
     begins = analysis.intervals["time"]
     width = analysis.intervals["width_ms"][0] * 1e6
     assert all(b - a == width for a, b in zip(begins, begins[1:]))
+
+
+def test_intervals_are_collected_beside_the_tables_or_when_asked_for(capture, analysis, tmp_path):
+    beside = recoup.analyze(capture, intervals=True)
+    assert beside.intervals.to_pylist() == analysis.intervals.to_pylist()
+    assert analysis.intervals is analysis.intervals
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes(capture.read_bytes())
+    several = recoup.analyze([capture, copy])
+    assert several.intervals.to_pylist() == recoup.analyze([capture, copy], intervals=True).intervals.to_pylist()
+    with open(capture, "rb") as stream:
+        streamed = recoup.analyze(stream)
+    with pytest.raises(recoup.RecoupError, match=r"expected analyze\(…, intervals=True\)"):
+        streamed.intervals
+    with open(capture, "rb") as stream:
+        streamed = recoup.analyze(stream, intervals=True)
+    assert streamed.intervals.to_pylist() == analysis.intervals.to_pylist()
+
+
+def test_lost_time_adds_up_to_the_explanation_and_to_the_connections(analysis, capture):
+    (explained,) = recoup.explain(capture, advice=False).document["captures"]
+    by_cause = {}
+    for row in analysis.episodes.to_pylist():
+        lost, times = by_cause.get(row["cause"], (0, 0))
+        by_cause[row["cause"]] = lost + row["lost_ms"], times + row["times"]
+    by_cause = {cause: found for cause, found in by_cause.items() if found[1]}
+    assert by_cause.keys() == {of["cause"] for of in explained["causes"]}
+    for of in explained["causes"]:
+        lost, times = by_cause[of["cause"]]
+        assert (times, lost) == (of["times"], pytest.approx(of["lost_ms"]))
+        table = analysis.connections
+        columns = [f"{side}_lost_{of['cause']}_ms" for side in ("src", "dst")]
+        assert sum(map(sum, (table[name] for name in columns))) == pytest.approx(lost)
+    assert sum(analysis.connections["lost_ms"]) == pytest.approx(explained["lost_ms"])
+
+
+def test_addresses_and_ports_are_columns_of_their_own(analysis):
+    for table in (analysis.connections, analysis.retransmissions, analysis.whatif("+tlpr").connections):
+        for row in table.head(20):
+            for end in ("src", "dst"):
+                assert row[end] == f"{row[f'{end}_host']}:{row[f'{end}_port']}"
 
 
 def test_polars_takes_tables(analysis):
@@ -186,6 +229,37 @@ def test_an_explanation_is_the_programs(capture):
     assert "<html" in explanation.page()
 
 
+def test_an_explanation_keeps_the_connections_that_the_program_keeps(capture):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (all_of_them,) = recoup.explain(capture, advice=False).document["captures"]
+    assert len(all_of_them["connections"]) == all_of_them["connection_count"] == 60
+    lost = [connection["lost_ms"] for connection in all_of_them["connections"]]
+    few = recoup.explain(capture, advice=False, top=2)
+    expected = f"has 2 of 60 connections, which lost {sum(lost[:2]) / 1e3:.3f} of {sum(lost) / 1e3:.3f} s"
+    with pytest.warns(RuntimeWarning, match=re.escape(expected)) as warned:
+        (document,) = few.document["captures"]
+    assert warned[0].filename == __file__
+    assert document["connections_left_out"] == 58
+
+
+def test_an_explanation_in_a_notebook_is_the_page_in_a_frame(capture, monkeypatch):
+    explanation = recoup.explain(capture, advice=False)
+    shown = explanation._repr_html_()
+    (frame,) = re.findall(r'<iframe srcdoc="([^"]*)"', shown)
+    page = html.unescape(frame)
+    assert page.startswith("<!DOCTYPE html>") and page.count("</html>") == 1
+    (finding,) = explanation.findings
+    assert finding in page and page.count('class="chart"') == 3 and '<div id="table">' in page
+    # Elsewhere the text is shown, and nothing of the page's style or script.
+    outside = shown.replace(frame, "")
+    assert finding in html.unescape(outside) and "<style" not in outside and "<script" not in outside
+    assert len(shown) < 500_000
+    monkeypatch.setattr("recoup._html.MOST_BYTES", 1_000)
+    too_long = recoup.explain(capture, advice=False)._repr_html_()
+    assert "<iframe" not in too_long and "1 more captures are shown as text only" in too_long
+
+
 def test_the_built_in_capture():
     assert "60 connections" in str(recoup.explain())
 
@@ -198,6 +272,17 @@ def test_whatif_is_the_programs(capture, analysis):
     assert len(answer.connections) > 10
     with pytest.raises(recoup.RecoupError, match="did you mean"):
         recoup.whatif(capture, "+tlpp")
+
+
+def test_compare_is_the_programs(capture):
+    compared = recoup.compare(capture, capture, "+tlpr")
+    program = recoup_program("compare", capture, capture, "--try", "+tlpr")
+    assert str(compared) == program.stdout
+    assert compared.document["schema"] == "recoup.compare"
+    assert all(change["change"] == 0 for change in compared.document["changes"])
+    assert compared.page().startswith("<!DOCTYPE html>")
+    with pytest.raises(recoup.RecoupError, match="did you mean"):
+        recoup.compare(capture, capture, "+tlpp")
 
 
 def test_a_continued_analysis_is_the_joined_one(capture, tmp_path):
@@ -264,3 +349,16 @@ def test_nothing_warns(capture):
         found = recoup.analyze(capture)
         assert json.dumps(found.retransmissions.to_pylist())
         assert found._repr_html_() and repr(found) and found.connections._repr_html_()
+        assert found.explain(advice=False)._repr_html_()
+
+
+def test_groups_add_up_to_the_whole():
+    explained = recoup.explain(by=["server", "prefix:16"], advice=False)
+    capture = explained.document["captures"][0]
+    groups = explained.groups
+    assert set(groups["by"]) == {"server", "prefix:16"}
+    for by in ("server", "prefix:16"):
+        lost = sum(ms for of, ms in zip(groups["by"], groups["lost_ms"]) if of == by)
+        assert lost == pytest.approx(capture["lost_ms"])
+    with pytest.raises(recoup.RecoupError, match="did you mean `server`"):
+        recoup.explain(by="servr")

@@ -19,7 +19,7 @@ def captures(tmp_path_factory):
     return [folder / "linux-6-sender.pcap", folder / "linux-6-receiver.pcap"]
 
 
-@pytest.mark.parametrize("table", ["connections", "retransmissions", "summary"])
+@pytest.mark.parametrize("table", ["connections", "episodes", "retransmissions", "summary"])
 @pytest.mark.parametrize("number", [1, 2])
 def test_tables_are_those_of_the_program(captures, tmp_path, table, number):
     out = tmp_path / "out.parquet"

@@ -12,7 +12,7 @@ def pieces(capture, tmp_path_factory):
 
 
 @pytest.mark.parametrize("partitions", [1, 3, 16])
-@pytest.mark.parametrize("table", ["retransmissions", "connections", "summary"])
+@pytest.mark.parametrize("table", ["retransmissions", "episodes", "connections", "summary"])
 def test_parts_are_the_whole(pieces, tmp_path, partitions, table):
     records = [partition.split(piece, tmp_path, partitions).record for piece in reversed(pieces)]
     plan = partition.plan(records)

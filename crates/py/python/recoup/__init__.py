@@ -3,6 +3,7 @@
 ======================  ==================================================================
 :func:`analyze`         every connection and retransmission of captures, as tables
 :func:`explain`         where the time went, in sentences and as a page
+:func:`compare`         what changed between two captures, beyond their own spread
 :func:`whatif`          what other settings or loss recovery would have changed
 :func:`run`             a scenario in the simulator, once per profile
 :func:`paper`           figures and claims of four papers
@@ -23,7 +24,18 @@ a function ``progress(done, all, what, unit)`` is called several times a second.
 """
 
 from ._recoup import CaptureError, RecoupError, StateError, Table, __version__
-from ._analysis import Analysis, Connection, Continuation, Explanation, WhatIf, analyze, explain, whatif
+from ._analysis import (
+    Analysis,
+    Comparison,
+    Connection,
+    Continuation,
+    Explanation,
+    WhatIf,
+    analyze,
+    compare,
+    explain,
+    whatif,
+)
 from ._lab import Run, Scenario, run, scenarios
 from ._papers import Figure, Paper, paper
 from ._picture import Svg
@@ -31,6 +43,7 @@ from ._picture import Svg
 __all__ = [
     "Analysis",
     "CaptureError",
+    "Comparison",
     "Connection",
     "Continuation",
     "Explanation",
@@ -45,6 +58,7 @@ __all__ = [
     "WhatIf",
     "__version__",
     "analyze",
+    "compare",
     "explain",
     "paper",
     "run",

@@ -7,7 +7,8 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +21,9 @@ from ._recoup import RecoupError, Table
 
 #: The options of every analysis, as :func:`analyze` describes them.
 _OPTIONS = ("filter", "start", "end", "profile", "idle", "threads")
+
+#: Connections that an explanation keeps, as in the program.
+MOST_CONNECTIONS = 2000
 
 
 def _options(function: str, given: dict) -> dict:
@@ -42,13 +46,20 @@ def _warn(failures) -> None:
 
 
 def analyze(
-    captures: Captures, *, join: bool = False, progress: bool | Report | None = None, **options: Any
+    captures: Captures,
+    *,
+    join: bool = False,
+    intervals: bool = False,
+    progress: bool | Report | None = None,
+    **options: Any,
 ) -> Analysis:
     """Explains every retransmission of captures: why it was sent, and whether it was needed.
 
     ``captures``: a path, a pattern such as ``"day.pcap*"``, a list of both, or a binary file object. pcap and pcapng, plain,
     gzip or zstd. Each file is analyzed by itself, unless ``join`` is true: then they are one capture, in the order of their
     times. A file that cannot be read is a warning and is listed in ``failures``, if another one can.
+
+    ``intervals`` collects the table of that name in the same reading. Otherwise captures are read again when it is asked for.
 
     ``options``:
 
@@ -67,7 +78,7 @@ def analyze(
     reread = None if hasattr(captures, "read") else _captures.paths(captures)
     with _captures.files(captures if reread is None else reread) as paths:
         with reporting(progress) as report:
-            found = _recoup.analyze(paths, join, chosen, report)
+            found = _recoup.analyze(paths, join, chosen, intervals, report)
     _warn(found.failures)
     return Analysis(found, reread, join, chosen)
 
@@ -96,10 +107,23 @@ class Analysis:
         return self._found.connections
 
     @property
+    def episodes(self) -> Table:
+        """The time lost: a row for each episode of recovery and each late ACK, with its cause. What was lost otherwise has a
+        row for each connection, sender and cause. Sums over the table are those of :func:`explain`."""
+        return self._found.episodes
+
+    @cached_property
     def intervals(self) -> Table:
         """A row for each interval of time: segments, retransmissions, goodput and round-trip time of all connections.
-        All intervals of a capture are equally long, and there are at most 2,048."""
-        return self._found.intervals
+        All intervals of a capture are equally long, and there are at most 2,048. The captures are read again, unless
+        :func:`analyze` was called with ``intervals=True``."""
+        collected = self._found.intervals
+        if collected is not None:
+            return collected
+        if self._paths is None:
+            raise RecoupError("intervals: the capture was a stream: expected analyze(…, intervals=True)")
+        with reporting(None) as report:
+            return _recoup.intervals(self._paths, self._join, self._options, report)
 
     @property
     def summary(self) -> Table:
@@ -233,28 +257,32 @@ def explain(
     join: bool = False,
     advice: bool = True,
     sort: str = "time-lost",
-    top: int = 3,
+    top: int = MOST_CONNECTIONS,
+    by: str | Iterable[str] = (),
     progress: bool | Report | None = None,
     **options: Any,
 ) -> Explanation:
     """Says where the time of captures' connections went, and what made them lose time.
 
     ``captures``: as for :func:`analyze`; None is a small capture that is built in. ``advice`` also says what would have
-    helped; for that the captures are read again. ``sort`` and ``top``: which connections are listed. ``options``: as for
+    helped; for that the captures are read again. ``sort`` and ``top``: which connections, and how many of them, the document
+    and the page have; the text lists 3. ``by``: what connections are grouped by in :attr:`Explanation.groups`: ``"server"``,
+    ``"client"``, ``"prefix:24"``, ``"port"``, ``"path"``, ``"capture"``, or several of them. ``options``: as for
     :func:`analyze`.
     """
     chosen = _options("explain", options)
     if captures is None:
-        return _explain([], join, chosen, progress, advice=advice, sort=sort, top=top)
+        return _explain([], join, chosen, progress, advice=advice, sort=sort, top=top, by=by)
     with _captures.files(captures) as paths:
-        return _explain(paths, join, chosen, progress, advice=advice, sort=sort, top=top)
+        return _explain(paths, join, chosen, progress, advice=advice, sort=sort, top=top, by=by)
 
 
-def _explain(paths, join, chosen, progress, *, advice=True, sort="time-lost", top=3):
+def _explain(paths, join, chosen, progress, *, advice=True, sort="time-lost", top=MOST_CONNECTIONS, by=()):
+    by = [by] if isinstance(by, str) else list(by)
     with reporting(progress) as report:
-        explained = _recoup.explain(paths, join, chosen, advice, sort, top, report)
+        explained = _recoup.explain(paths, join, chosen, advice, sort, top, by, report)
     _warn(explained.failures)
-    return Explanation(explained, (paths, join, chosen, advice, sort))
+    return Explanation(explained, (paths, join, chosen, advice, sort, by))
 
 
 class Explanation:
@@ -269,22 +297,88 @@ class Explanation:
         """How much time was lost, a sentence for each capture."""
         return self._explained.findings
 
+    @property
+    def groups(self) -> Table:
+        """A row for each group of ``by``, of all captures together: those that lost most time first."""
+        return self._explained.groups
+
     @cached_property
     def document(self) -> dict:
-        """Everything, as in the JSON document of ``recoup explain`` (docs/schemas.md)."""
-        return json.loads(self._explained.json())
+        """Everything, as in the JSON document of ``recoup explain`` (docs/schemas.md). A warning says how many connections it
+        leaves out; each capture's ``connections_left_out`` does, too."""
+        document = json.loads(self._explained.json())
+        for capture in document["captures"]:
+            self._warn_of_connections_left_out(capture)
+        return document
 
-    def page(self, *, top: int = 2000, progress: bool | Report | None = None) -> str:
-        """One HTML page with charts, tables and diagrams. The captures are read again."""
-        paths, join, chosen, advice, sort = self._request
+    @staticmethod
+    def _warn_of_connections_left_out(capture):
+        left_out, kept = capture["connections_left_out"], len(capture["connections"])
+        if not left_out:
+            return
+        lost = sum(connection["lost_ms"] for connection in capture["connections"])
+        line = (
+            f"{capture['capture']}: the document has {kept:,} of {kept + left_out:,} connections, which lost {lost / 1e3:.3f} of "
+            f"{capture['lost_ms'] / 1e3:.3f} s: explain(…, top=…) keeps more, and analyze(…).episodes has all"
+        )
+        warnings.warn(line, RuntimeWarning, stacklevel=4)
+
+    def page(self, *, top: int = MOST_CONNECTIONS, progress: bool | Report | None = None) -> str:
+        """One HTML page with charts, tables and diagrams, about all captures and about each. They are read again."""
+        paths, join, chosen, advice, sort, by = self._request
         with reporting(progress) as report:
-            return _recoup.page(paths, join, chosen, advice, sort, top, report)
+            return _recoup.page(paths, join, chosen, advice, sort, top, by, report)
 
     def __str__(self):
         return self._explained.text()
 
     def __repr__(self):
         return f"<recoup.Explanation: {' '.join(self.findings)}>"
+
+    @cached_property
+    def _html(self):
+        return _html.of_pages(self._explained.pages(_html.SHOWN_CONNECTIONS), str(self))
+
+    def _repr_html_(self):
+        return self._html
+
+
+def compare(
+    before: Captures,
+    after: Captures,
+    expected: str | None = None,
+    *,
+    progress: bool | Report | None = None,
+    **options: Any,
+) -> Comparison:
+    """Says what changed between two captures, and what is no more than their own spread.
+
+    ``before`` and ``after``: as for :func:`analyze`; the files of each are one capture. ``expected``: a lever, profile or
+    mechanism, as for :func:`whatif`: also says whether what is predicted for ``before`` came true. ``options``: as for
+    :func:`analyze`.
+    """
+    chosen = _options("compare", options)
+    with _captures.files(before) as one, _captures.files(after) as other, reporting(progress) as report:
+        return Comparison(_recoup.compare(one, other, chosen, expected, report))
+
+
+class Comparison:
+    """What changed between two captures. ``print`` shows it in tables."""
+
+    def __init__(self, compared):
+        self._compared = compared
+
+    @cached_property
+    def document(self) -> dict:
+        """Everything, as in the JSON document of ``recoup compare`` (docs/schemas.md)."""
+        return json.loads(self._compared.json())
+
+    def page(self) -> str:
+        """One HTML page: the quantities with their intervals."""
+        return self._compared.page()
+
+    def __str__(self):
+        return self._compared.text()
 
     def _repr_html_(self):
         return _html.of_text(str(self))
@@ -351,7 +445,7 @@ class WhatIf:
 class Continuation:
     """An analysis that goes on from file to file, and from process to process.
 
-    ``table``: ``"retransmissions"``, ``"connections"`` or ``"summary"``. ``state``: what an earlier analysis left
+    ``table``: ``"retransmissions"``, ``"episodes"``, ``"connections"`` or ``"summary"``. ``state``: what an earlier analysis left
     (:attr:`state`). ``options``: as for :func:`analyze`, and always the same for one state.
 
     ::
@@ -364,7 +458,8 @@ class Continuation:
         records = second.finish()
 
     The records are rows that are new, revised or withdrawn; the column ``record`` says which. The latest record of every key
-    (frame and seq, or connection and capture_point) is the row of one analysis of all files joined.
+    (frame and seq; connection and capture_point; of episodes also side, frame and cause) is the row of one analysis of all
+    files joined.
     """
 
     def __init__(self, table: str = "retransmissions", state: bytes | None = None, **options: Any):
@@ -372,10 +467,8 @@ class Continuation:
         self.failures: list[str] = []
         self.notes: list[str] = []
         self.frames = 0
-        with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
-            path = None
-            if state is not None:
-                path = os.path.join(folder, "state")
+        with _state_file(state is not None) as path:
+            if path is not None and state is not None:
                 with open(path, "wb") as file:
                     file.write(state)
             self._steps = _recoup.Continuation(table, path, _options("Continuation", options))
@@ -389,10 +482,19 @@ class Continuation:
     def finish(self, *, save: bool = True) -> Table:
         """The records: rows that changed since the state was made. Afterwards :attr:`state` has the new state, unless
         ``save`` is false; ``failures`` and ``notes`` say what could not be read; ``frames`` is the number of frames so far."""
-        with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
-            path = os.path.join(folder, "state") if save else None
+        with _state_file(save) as path:
             table, self.failures, self.notes, self.frames = self._steps.finish(path)
             if path is not None:
                 with open(path, "rb") as file:
                     self.state = file.read()
         return table
+
+
+@contextmanager
+def _state_file(is_needed: bool) -> Iterator[str | None]:
+    """Where a state lies for a moment, if it is needed."""
+    if not is_needed:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
+        yield os.path.join(folder, "state")

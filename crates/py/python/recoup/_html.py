@@ -10,6 +10,12 @@ from ._recoup import Table
 #: Rows that a table shows in a notebook.
 SHOWN_ROWS = 10
 
+#: Connections that the table of an explanation has in a notebook.
+SHOWN_CONNECTIONS = 200
+
+#: Bytes of pages in one output. A notebook saves every output, and captures beyond it are shown as text.
+MOST_BYTES = 2_000_000
+
 
 def of_table(self) -> str:
     """The first rows of a table, its columns with units and descriptions."""
@@ -41,6 +47,27 @@ def of_text(text: str) -> str:
     # Some notebooks give HTML a proportional font, in which tables of text fall apart.
     style = "line-height:1.25;font-family:monospace;white-space:pre;overflow-x:auto;text-align:left"
     return f'<pre style="{style}">{escape(text)}</pre>'
+
+
+def of_pages(pages: list[tuple[str, str]], text: str) -> str:
+    """Pages with charts and tables, each in a frame of its own: their styles and scripts touch nothing else in the notebook. The
+    text is what viewers show that permit no frames. Pages beyond :data:`MOST_BYTES` are left out."""
+    frames, room = [], MOST_BYTES
+    for name, page in pages:
+        # What the attribute needs, and no more: `escape` makes the page a third longer.
+        page = page.replace("&", "&amp;").replace('"', "&quot;")
+        room -= len(page)
+        if room < 0:
+            break
+        # Without the permission `allow-same-origin` the page's script reaches nothing of the notebook.
+        frames.append(
+            f'<iframe srcdoc="{page}" title="{escape(name)}" sandbox="allow-scripts allow-popups" '
+            'style="width:100%;height:min(900px,85vh);border:1px solid #8884;color-scheme:normal" loading="lazy"></iframe>'
+        )
+    missing = len(pages) - len(frames)
+    note = f"<p>{missing} more captures are shown as text only.</p>" if missing else ""
+    opened = "" if frames and not missing else " open"
+    return f"{''.join(frames)}{note}<details{opened}><summary>As text</summary>{of_text(text)}</details>"
 
 
 def of_picture(svg: str) -> str:

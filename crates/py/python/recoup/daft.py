@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from ._recoup import RecoupError
 from ._sets import portable, tasks
+from ._sets.request import TASK_BYTES
 
 try:
     import daft
@@ -38,23 +39,26 @@ def read_captures(
     chains="name",
     checkpoint=None,
     every=1,
-    on_error="raise",
+    on_error="skip",
+    task_bytes=TASK_BYTES,
     partitions=None,
     scratch=None,
     io_config=None,
     filesystem=None,
     **options,
 ) -> daft.DataFrame:
-    """A lazy table of the retransmissions, connections or intervals of a set of captures.
+    """A lazy table of the retransmissions, lost time, connections or intervals of a set of captures.
 
     ``captures``: a URI, a folder or a pattern, or a list of them: ``"s3://bucket/*.pcap.zst"``, ``"/data/**/*.pcap"``.
 
-    ``table``: ``"retransmissions"``, ``"connections"``, ``"intervals"``, ``"summary"`` (a row for each chain) or ``"files"``
-    (a row for each file: whether it could be read). The columns are those of :func:`recoup.analyze`, after ``chain``.
+    ``table``: ``"retransmissions"``, ``"episodes"`` (lost time), ``"connections"``, ``"intervals"``, ``"summary"`` (a row for
+    each chain) or ``"files"`` (a row for each file: whether it could be read). The columns are those of :func:`recoup.analyze`, after ``chain``.
 
     ``chains``: which files are one capture in many files. ``"name"``: those whose names differ in numbers of rotation alone. A
     regular expression: those with the same groups. A function from URI to key. ``"time"``: those that continue each other; for
     that every file is read once before. ``None``: each file is by itself. A chain is analyzed as one capture, in one task.
+
+    ``task_bytes``: chains whose files have up to this many bytes together share a task: 64 MiB by default.
 
     ``checkpoint``: a URI under which the progress of every chain is saved after ``every`` files. A task that is tried again
     goes on from there, and so does a later call when there are more files.
@@ -63,7 +67,8 @@ def read_captures(
     which are analyzed beside each other. ``scratch`` is a URI for what lies between. The work is done by this call, and the rows
     pass through this process.
 
-    ``on_error``: ``"raise"``, or ``"skip"`` leaves files out that cannot be read. The table ``"files"`` lists them.
+    ``on_error``: ``"skip"`` leaves files out that cannot be read, and warns of each. The table ``"files"`` lists them, each with
+    the reason; with the ``checkpoint`` of another table it reads no file again. ``"raise"`` ends the query at the first one.
 
     ``io_config``: Daft's configuration of object stores: its ``s3`` counts. ``filesystem``: a ``pyarrow.fs.FileSystem`` in its
     place. By default variables of the environment name the store and its keys (``AWS_ENDPOINT_URL``, ``AWS_ACCESS_KEY_ID``).
@@ -76,11 +81,11 @@ def read_captures(
         raise RecoupError("io_config and filesystem: expected one of them")
     if io_config is not None:
         filesystem = _filesystem(io_config)
-    request = tasks.request(table, filesystem, on_error, checkpoint, every, options)
-    found = tasks.of_captures(captures, request, chains, _execute)
+    request = tasks.request(table, filesystem, on_error, checkpoint, every, task_bytes, options)
+    found = tasks.chains_of(captures, request, chains, _execute)
     if partitions is not None:
-        return daft.from_arrow(tasks.in_partitions(found, partitions, scratch, _execute))
-    return _Source(f"recoup captures ({table})", found, request.schema).read()
+        return daft.from_arrow(tasks.in_partitions(found, request, partitions, scratch, _execute))
+    return _Source(f"recoup captures ({table})", tasks.of_chains(found, request), request.schema).read()
 
 
 def sweep(scenario, grid: Mapping, flows=None, *, profiles=(), seed=None, settings=None) -> daft.DataFrame:

@@ -73,7 +73,7 @@ def analyze(
     plan: bytes, number: int, facts: bytes | None = None, *, table: str = "retransmissions", **options: Any
 ) -> bytes:
     """Analyzes the partition ``number``, from 0. ``facts``: those of :class:`Settled`, None in the first pass. ``table``:
-    ``"retransmissions"``, ``"connections"`` or ``"summary"``."""
+    ``"retransmissions"``, ``"episodes"``, ``"connections"`` or ``"summary"``."""
     return _recoup.analyze_partition(plan, number, facts, table, _options("analyze", options))
 
 

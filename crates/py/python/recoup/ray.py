@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from ._sets import portable, tasks
+from ._sets.request import TASK_BYTES
 
 try:
     import ray.data
@@ -30,29 +31,30 @@ def read_captures(
     chains="name",
     checkpoint=None,
     every=1,
-    on_error="raise",
+    on_error="skip",
+    task_bytes=TASK_BYTES,
     partitions=None,
     scratch=None,
     filesystem=None,
     ray_remote_args=None,
     **options,
 ) -> ray.data.Dataset:
-    """A lazy dataset of the retransmissions, connections or intervals of a set of captures.
+    """A lazy dataset of the retransmissions, lost time, connections or intervals of a set of captures.
 
     Arguments and columns are those of :func:`recoup.daft.read_captures`, without ``io_config``. ``filesystem`` is a
     ``pyarrow.fs.FileSystem``. ``ray_remote_args`` go to Ray, such as ``{"memory": 2**30}``. A task takes as many CPUs as it
     has threads.
     """
-    request = tasks.request(table, filesystem, on_error, checkpoint, every, options)
+    request = tasks.request(table, filesystem, on_error, checkpoint, every, task_bytes, options)
     args = {"num_cpus": request.options["threads"]} | (ray_remote_args or {})
 
     def execute(some: list, schema: pa.Schema) -> pa.Table:
         return _gathered(some, schema, args)
 
-    found = tasks.of_captures(captures, request, chains, execute)
+    found = tasks.chains_of(captures, request, chains, execute)
     if partitions is not None:
-        return ray.data.from_arrow(tasks.in_partitions(found, partitions, scratch, execute))
-    return _dataset(found, args)
+        return ray.data.from_arrow(tasks.in_partitions(found, request, partitions, scratch, execute))
+    return _dataset(tasks.of_chains(found, request), args)
 
 
 def sweep(

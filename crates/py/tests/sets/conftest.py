@@ -47,7 +47,11 @@ def on(tmp_path):
         ended = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=180)
         if ended.returncode:
             raise Failed(f"exit {ended.returncode}: {ended.stderr}")
+        said.append(ended.stderr)
         with pa.ipc.open_file(pa.BufferReader(out.read_bytes())) as file:
             return file.read_all()
 
+    said: list[str] = []
+    # What the last call wrote to standard error: with Ray, also what its workers wrote.
+    run.warnings = lambda: said[-1]
     return run

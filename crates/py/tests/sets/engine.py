@@ -21,7 +21,6 @@ def main(engine: str, call: str, out: str) -> None:
         ray.init(
             num_cpus=2,
             include_dashboard=False,
-            log_to_driver=False,
             object_store_memory=200 << 20,
             runtime_env={"env_vars": {"PYTHONPATH": __file__.rsplit("/", 1)[0]}} | hook,
         )

@@ -11,6 +11,7 @@ HERE = os.path.dirname(__file__)
 #: Columns that order the rows of all chains.
 ORDER = {
     "retransmissions": ["chain", "frame", "seq"],
+    "episodes": ["chain", "connection", "capture_point", "frame", "side", "cause"],
     "connections": ["chain", "connection", "capture_point"],
     "intervals": ["chain", "time"],
     "summary": ["chain"],

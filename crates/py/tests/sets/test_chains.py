@@ -30,7 +30,7 @@ def listed(paths) -> tuple[File, ...]:
 def run(paths, table="retransmissions", **more) -> pa.Table:
     options = more.pop("options", {"threads": 1})
     request = Request(table, STORE, options, **more)
-    return pa.Table.from_batches(chain_run.run(request, Chain("c", listed(paths))))
+    return pa.Table.from_batches(chain_run.run(request, (Chain("c", listed(paths)),)))
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_a_store_that_refuses_a_beginning_changes_no_order(hundred, monkeypatch)
 
     monkeypatch.setattr(Store, "fetch", refusing)
     with pytest.raises(recoup.CaptureError, match="the store refuses: busy"):
-        run(hundred[:3], on_error="skip")
+        run(hundred[:3])
 
 
-@pytest.mark.parametrize("table", ["retransmissions", "connections", "intervals", "summary"])
+@pytest.mark.parametrize("table", ["retransmissions", "episodes", "connections", "intervals", "summary"])
 def test_a_chain_gives_what_its_files_joined_give(table, hundred):
     assert without_chain(run(hundred[:40], table)) == joined(hundred[:40], table)
 
@@ -109,7 +109,7 @@ def test_options_count_as_in_an_analysis(hundred):
     assert found == pa.table(one.connections).to_pylist() and len(found) == 1
 
 
-@pytest.mark.parametrize("table", ["retransmissions", "connections", "summary"])
+@pytest.mark.parametrize("table", ["retransmissions", "episodes", "connections", "summary"])
 @pytest.mark.parametrize("every", [1, 7])
 def test_checkpoints_change_no_row(table, every, hundred, tmp_path):
     files = hundred[:30]
@@ -147,13 +147,13 @@ def test_a_chain_whose_old_files_changed_begins_anew(capture, hundred, tmp_path)
 def test_a_step_without_its_state_does_not_count(hundred, tmp_path):
     request = Request("retransmissions", STORE, {"threads": 1}, checkpoint=str(tmp_path))
     chain = Chain("c", listed(hundred[:6]))
-    list(chain_run.run(request, chain))
+    list(chain_run.run(request, (chain,)))
     [folder] = tmp_path.iterdir()
     [state] = folder.glob("*.state")
     state.unlink()
     assert checkpoint.Checkpoint(str(tmp_path), request, chain).load() == checkpoint.Progress()
     assert len(list(folder.glob("*.records.arrow"))) == 6
-    found = pa.Table.from_batches(chain_run.run(request, chain))
+    found = pa.Table.from_batches(chain_run.run(request, (chain,)))
     assert without_chain(found) == joined(hundred[:6], "retransmissions")
 
 
@@ -177,7 +177,7 @@ def test_a_file_that_is_there_twice_counts_once_and_is_named(cut_short, saved, h
     more = {"checkpoint": str(tmp_path / "c")} if saved else {}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = run([*paths, twice], on_error="skip", **more)
+        found = run([*paths, twice], **more)
     assert without_chain(found) == joined(paths, "retransmissions")
     assert [str(one.message) for one in said] == [f"{twice}: the same packets as in {paths[0]}: expected each capture once"]
 
@@ -205,7 +205,7 @@ def test_damaged_files_are_named_and_cost_no_other_row(saved, mixed, tmp_path):
     more = {"checkpoint": str(tmp_path / "c")} if saved else {}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = run(mixed, on_error="skip", **more)
+        found = run(mixed, **more)
         one = joined(mixed, "retransmissions")
     # The text counts no frame, and rows name URIs.
     assert without_chain(found) == one
@@ -214,7 +214,9 @@ def test_damaged_files_are_named_and_cost_no_other_row(saved, mixed, tmp_path):
     assert any(f"{mixed[3]}, after its frame" in line for line in lines)
 
     files = run(mixed, "files", **more).to_pylist()
-    assert [(row["file"], row["status"]) for row in files if row["status"] != "read"] == [
+    # What concerns the chain stands at its first file.
+    assert files[0]["status"] == "noted" and "left out" not in files[0]["message"]
+    assert [(row["file"], row["status"]) for row in files[1:] if row["status"] != "read"] == [
         (mixed[1], "failed"),
         (mixed[2], "noted"),
         (mixed[3], "noted"),
@@ -222,16 +224,16 @@ def test_damaged_files_are_named_and_cost_no_other_row(saved, mixed, tmp_path):
     ]
 
 
-def test_an_unreadable_file_raises_by_default(mixed):
+def test_an_unreadable_file_raises_if_asked(mixed):
     with pytest.raises(recoup.CaptureError, match=r"m_001.pcap: not a capture.*on_error='skip'"):
-        run(mixed)
+        run(mixed, on_error="raise")
 
 
 @pytest.mark.parametrize("table", list(ORDER))
 def test_a_chain_without_any_capture_has_no_rows_but_columns(table, mixed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = run(mixed[1:3], table, on_error="skip")
+        found = run(mixed[1:3], table)
     assert found.num_rows == (2 if table == "files" else 0)
     assert "chain" in found.column_names and len(found.column_names) > 5
 
@@ -249,7 +251,7 @@ def test_chains_by_time_are_files_that_share_connections(capture, tmp_path):
     moved = [shutil.move(path, tmp_path / name) for path, name in names.items()]
     request = Request("summary", STORE, {"threads": 1})
     files = listed([*map(str, moved), later, str(text)])
-    rows = pa.Table.from_batches([batch for file in files for batch in survey.run(request, file)])
+    rows = pa.Table.from_batches(survey.run(request, tuple(files)))
     made = survey.by_time(rows)
     assert sorted([[file.uri for file in chain.files] for chain in made]) == sorted(
         [[str(path) for path in moved], [later], [str(text)]]

@@ -15,7 +15,7 @@ ENGINES = ["daft", "daft-ray", "ray"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("table", ["retransmissions", "connections"])
+@pytest.mark.parametrize("table", ["retransmissions", "episodes", "connections"])
 def test_a_hundred_files_give_the_rows_of_one_machine(engine, table, hundred, on):
     found = on(engine, "read_captures", f"{hundred[0].rpartition('/')[0]}/*.pcap", table=table)
     assert len(set(found["chain"].to_pylist())) == 1
@@ -65,12 +65,35 @@ def test_a_killed_process_of_the_local_runner_goes_on_from_its_checkpoint(hundre
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_file_that_is_no_capture_is_named_with_what_to_do(engine, hundred, tmp_path, on):
+def test_a_file_that_is_no_capture_ends_the_query_if_asked(engine, hundred, tmp_path, on):
     for path in hundred[:3]:
         shutil.copy(path, tmp_path)
     (tmp_path / "day_00002_20261122100001.pcap").write_text("no packets, but text\n" * 20)
     with pytest.raises(Failed, match=r"day_00002_20261122100001.pcap: not a capture: expected .*on_error='skip'"):
-        on(engine, "read_captures", str(tmp_path / "*.pcap"))
+        on(engine, "read_captures", str(tmp_path / "*.pcap"), on_error="raise")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_many_small_chains_share_tasks_and_bad_files_are_named(engine, capture, tmp_path, on):
+    hosts = [cut(capture, tmp_path, 1, f"web{number}")[0] for number in range(40)]
+    text, empty = str(tmp_path / "text.pcap"), str(tmp_path / "empty.pcap")
+    with open(text, "w") as file:
+        file.write("no packets, but text\n" * 20)
+    open(empty, "w").close()
+    options = {"checkpoint": str(tmp_path / "checkpoint"), "task_bytes": 5 << 20}
+    found = on(engine, "read_captures", str(tmp_path / "*.pcap"), **options)
+    rows = joined(hosts[:1], "retransmissions")
+    assert found.num_rows == 40 * len(rows)
+    assert sorted(set(found["file"].to_pylist())) == sorted(hosts)
+    reasons = {
+        text: f"{text}: not a capture: expected a pcap or pcapng capture, plain or compressed by gzip or zstd",
+        empty: f"{empty}: empty: expected a pcap or pcapng capture, plain or compressed by gzip or zstd",
+    }
+    for line in reasons.values():
+        assert line in on.warnings()
+    files = on(engine, "read_captures", str(tmp_path / "*.pcap"), table="files", **options)
+    failed = {row["file"]: row["message"] for row in files.to_pylist() if row["status"] == "failed"}
+    assert (files.num_rows, failed) == (42, reasons)
 
 
 @pytest.mark.parametrize("engine", ["daft-ray", "ray"])

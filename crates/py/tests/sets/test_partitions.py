@@ -26,7 +26,7 @@ def run(paths, scratch, table="retransmissions", partitions=5, **more) -> pa.Tab
     return partitioned.run(request, chain, partitions, str(scratch), execute)
 
 
-@pytest.mark.parametrize("table", ["retransmissions", "connections", "summary"])
+@pytest.mark.parametrize("table", ["retransmissions", "episodes", "connections", "summary"])
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_partitions_give_what_the_files_joined_give(table, partitions, hundred, tmp_path):
     found = run(hundred, tmp_path / "scratch", table, partitions)
@@ -39,9 +39,9 @@ def test_a_file_that_is_no_capture_is_named_or_left_out(hundred, tmp_path):
     text.write_text("no capture\n" * 30)
     paths = [*hundred[:6], str(text)]
     with pytest.raises(recoup.CaptureError, match="text.pcap: not a capture.*on_error='skip'"):
-        run(paths, tmp_path / "scratch")
+        run(paths, tmp_path / "scratch", on_error="raise")
     with pytest.warns(RuntimeWarning, match=f"^{text}: not a capture"):
-        found = run(paths, tmp_path / "scratch", on_error="skip")
+        found = run(paths, tmp_path / "scratch")
     assert without_chain(found) == joined(hundred[:6], "retransmissions")
 
 
@@ -66,7 +66,7 @@ def test_a_split_that_was_killed_is_made_again(hundred, tmp_path):
     from recoup._sets import partitioned, tasks
     from recoup._sets.chains import by_name
 
-    request = tasks.request("retransmissions", None, "raise", None, 1, {})
+    request = tasks.request("retransmissions", None, "raise", None, 1, 1, {})
     (chain,) = by_name(request.store.find(hundred[0]))
     scratch = partitioned.Scratch(request.store, str(tmp_path))
     split = partitioned.SplitTask(request, scratch, chain, 0, 2)

@@ -6,7 +6,9 @@
 ``storage``      object stores and files: list, fetch, write whole or not at all
 ``chains``       which files belong to one capture point, by name or by time, and their order
 ``request``      what is asked of a set of captures, and the columns of the answer
-``chain_run``    the analysis of one chain, from file to file
+``tasks``        what engines run: chains, so many that they are worth a task
+``chain_run``    the analysis of the chains of a task, from file to file
+``fetched``      files on this machine while they are read; the next ones are fetched meanwhile
 ``partitioned``  a chain too long for one worker, divided by connection
 ``checkpoint``   what an interrupted analysis of a chain goes on from
 ``survey``       when each file begins and ends, to find chains by time

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import recoup
 
 from .._recoup import RecoupError
-from .storage import File, Store
+from .storage import File, Store, Vanished
 
 #: What rotation adds to a name: the endings of formats and compression, with tcpdump's number (``.pcap12``).
 _ENDING = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|zstd))?$", re.IGNORECASE)
@@ -133,8 +133,11 @@ def _is_same_capture(one: File, other: File, store: Store) -> bool:
     """Whether an analysis of both joined leaves the second one out."""
     with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
         paths = [os.path.join(folder, name) for name in ("one", "other")]
-        for file, path in zip((one, other), paths):
-            store.fetch(file.uri, path, _HEAD)
+        try:
+            for file, path in zip((one, other), paths):
+                store.fetch(file.uri, path, _HEAD)
+        except Vanished:
+            return False
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             return bool(recoup.analyze(paths, join=True, threads=1, progress=False).failures)
@@ -146,7 +149,10 @@ def first_segment(file: File, store: Store) -> int | None:
     with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
         path = os.path.join(folder, "head")
         # A store that refuses must not change the order: that ends the task.
-        store.fetch(file.uri, path, _HEAD)
+        try:
+            store.fetch(file.uri, path, _HEAD)
+        except Vanished:
+            return None
         try:
             return recoup.analyze(path, threads=1, progress=False).summary["begun"][0]
         except recoup.CaptureError:

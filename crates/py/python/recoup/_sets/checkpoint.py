@@ -41,12 +41,12 @@ class Progress:
 
 
 class Checkpoint:
-    """The checkpoints of a chain."""
+    """The checkpoints of a chain, of the view of a request or another one."""
 
-    def __init__(self, uri: str, request: Request, chain: Chain):
+    def __init__(self, uri: str, request: Request, chain: Chain, view: str | None = None):
         self._store = request.store
         # Another number of threads divides the analysis in another way.
-        settings = [recoup.__version__, request.view, sorted(request.options.items()), chain.key]
+        settings = [recoup.__version__, view or request.view, sorted(request.options.items()), chain.key]
         name = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:32]
         self._folder = f"{uri.rstrip('/')}/{name}"
         self._digests = _digests(chain)

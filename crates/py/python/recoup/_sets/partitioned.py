@@ -23,12 +23,12 @@ import pyarrow as pa
 
 from .. import partition
 from .._recoup import CaptureError, RecoupError
-from .chain_run import LOCAL, named
 from .chains import Chain
+from .fetched import named
 from .request import Request, conform
 from .storage import Store
 
-_TABLES = ("retransmissions", "connections", "summary")
+_TABLES = ("retransmissions", "episodes", "connections", "summary")
 
 #: Where workers keep copies of objects: a path that is the same on all of them.
 _STAGING = "/var/tmp/recoup-partitions"

@@ -18,11 +18,16 @@ from .storage import Store
 #: The tables, with the columns that order the rows of a chain.
 ORDER = {
     "retransmissions": ("frame", "seq"),
+    "episodes": ("connection", "capture_point", "frame", "side", "cause"),
     "connections": ("connection", "capture_point"),
     "intervals": ("time",),
     "summary": (),
     "files": ("position",),
 }
+
+#: Bytes of files that share a task by default. A worker analyzes them in about a second; for an engine a task costs up to a
+#: tenth of a second.
+TASK_BYTES = 64 << 20
 
 #: What happened to the files.
 FILES = pa.schema(
@@ -46,19 +51,23 @@ class Request:
     table: str
     store: Store
     options: dict = field(default_factory=dict)
-    #: ``"raise"`` or ``"skip"``.
-    on_error: str = "raise"
+    #: ``"skip"`` or ``"raise"``.
+    on_error: str = "skip"
     checkpoint: str | None = None
     #: Files after which a checkpoint is written.
     every: int = 1
+    #: Bytes of files whose chains share a task. A chain with more has a task of its own.
+    task_bytes: int = TASK_BYTES
 
     def __post_init__(self):
         _one_of("table", self.table, ORDER)
-        _one_of("on_error", self.on_error, ("raise", "skip"))
+        _one_of("on_error", self.on_error, ("skip", "raise"))
         for name in self.options:
             _one_of("option", name, _OPTIONS)
         if self.every < 1:
             raise RecoupError(f"every={self.every}: expected a number of files from 1")
+        if self.task_bytes < 1:
+            raise RecoupError(f"task_bytes={self.task_bytes}: expected a number of bytes from 1")
         if self.checkpoint is not None and self.table == "intervals":
             raise RecoupError("checkpoint: the table intervals has none: expected another table, or no checkpoint")
         # Wrong options are found here, before any task runs.
@@ -88,7 +97,7 @@ def schema(table: str) -> pa.Schema:
     """The columns of a table: those of one analysis of the files joined, with the chain before them."""
     if table == "files":
         return FILES
-    found = pa.table(getattr(recoup.analyze(_one_segment(), progress=False), table)).schema
+    found = pa.table(getattr(recoup.analyze(_one_segment(), intervals=True, progress=False), table)).schema
     if table == "retransmissions":
         # As in the analysis of joined files.
         place = found.get_field_index("frame") + 1

@@ -24,6 +24,10 @@ _CAPTURE = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|zstd))?$", re.IGNOR
 _MAGIC = re.compile(r"[*?\[]")
 
 
+class Vanished(CaptureError):
+    """A file that was listed is no longer there."""
+
+
 class File(NamedTuple):
     """A file of a store."""
 
@@ -94,7 +98,8 @@ class Store:
         return sorted(files)
 
     def fetch(self, uri: str, path: str, most: int | None = None) -> None:
-        """Copies a file, or its first ``most`` bytes, to ``path`` of this machine. A whole file of this machine is linked."""
+        """Copies a file, or its first ``most`` bytes, to ``path`` of this machine. A whole file of this machine is linked.
+        Raises :class:`Vanished` for a file that is no longer there, and :class:`CaptureError` if the store refuses."""
         filesystem, remote = self._at(uri)
         if most is None and isinstance(filesystem, fs.LocalFileSystem) and os.path.isfile(remote):
             # An attempt that was killed may have left its link.
@@ -111,7 +116,7 @@ class Store:
                     copy.write(piece)
                     most = most if most is None else most - len(piece)
         except FileNotFoundError:
-            raise CaptureError(f"{uri}: the file has vanished") from None
+            raise Vanished(f"{uri}: the file has vanished since it was listed: expected it to stay until it is read") from None
         except OSError as error:
             raise _refused(uri, error) from None
 

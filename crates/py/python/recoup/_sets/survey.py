@@ -7,8 +7,6 @@ open at the end of one go on in the other, which begins less than 10 s later.
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import warnings
 from collections.abc import Iterator
 
@@ -17,8 +15,9 @@ import pyarrow as pa
 import recoup
 
 from .chains import Chain
+from .fetched import Fetched, Workplace
 from .request import Request
-from .storage import File
+from .storage import File, Vanished
 
 #: A file that begins this long after the end of another one, or later, does not continue it (ns).
 _LONGEST_GAP = 10_000_000_000
@@ -41,21 +40,37 @@ SCHEMA = pa.schema(
 )
 
 
-def run(request: Request, file: File) -> Iterator[pa.RecordBatch]:
+def run(request: Request, files: tuple[File, ...]) -> Iterator[pa.RecordBatch]:
+    """The rows of files."""
+    with Workplace() as workplace:
+
+        def begin(item: tuple[int, File]) -> tuple[File, Fetched]:
+            number, file = item
+            chain = Chain(file.uri, (file,))
+            return file, Fetched(workplace, workplace.folder(number), request.store, chain, 0)
+
+        rows = [_row(request, file, fetched) for file, fetched in workplace.ahead(begin, enumerate(files))]
+    yield pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+
+
+def _row(request: Request, file: File, fetched: Fetched) -> dict:
     """The row of a file. A file that cannot be read has no times: it becomes a chain of its own, whose analysis says why."""
     row = {"file": file.uri, "bytes": file.size, "begun_before": [], "open_at_end": []}
-    with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
-        path = os.path.join(folder, "capture")
-        request.store.fetch(file.uri, path)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
-                connections = recoup.analyze(path, threads=request.options.get("threads"), progress=False).connections
-        except recoup.CaptureError:
-            connections = None
-    if connections is not None and len(connections):
-        row |= _ends(pa.table(connections))
-    yield pa.RecordBatch.from_pylist([row], schema=SCHEMA)
+    try:
+        with fetched.file(0) as path:
+            connections = _connections(path, request)
+    except Vanished:
+        return row
+    return row | _ends(pa.table(connections)) if connections is not None and len(connections) else row
+
+
+def _connections(path: str, request: Request) -> recoup.Table | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return recoup.analyze(path, threads=request.options.get("threads"), progress=False).connections
+    except recoup.CaptureError:
+        return None
 
 
 def _ends(connections: pa.Table) -> dict:
