@@ -3,7 +3,9 @@
 //! package call the same functions.
 
 pub mod analyze;
+pub(crate) mod anonymize;
 mod captures;
+pub(crate) mod compare;
 pub(crate) mod drill;
 #[cfg(target_os = "linux")]
 pub(crate) mod emulate;

@@ -7,6 +7,7 @@ pub mod console;
 pub mod interrupt;
 pub mod output;
 pub mod program;
+mod row_sink;
 #[cfg(target_os = "linux")]
 pub mod testbeds;
 pub mod version;
@@ -14,7 +15,9 @@ pub mod version;
 pub use program::Failure;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{analyze, drill, explain, generate, paper, plot, profiles, run, scenario, tmix, whatif};
+use commands::{
+    analyze, anonymize, compare, drill, explain, generate, paper, plot, profiles, run, scenario, tmix, whatif,
+};
 #[cfg(target_os = "linux")]
 use commands::{emulate, receive, send};
 use std::ffi::OsString;
@@ -43,8 +46,12 @@ enum Command {
     Explain(explain::Args),
     /// Run every connection of a capture again with other settings or loss recovery, and say what would have helped
     Whatif(whatif::Args),
+    /// Compare two captures, before and after a change: what changed beyond chance, and whether a prediction came true
+    Compare(compare::Args),
     /// Explain every retransmission of packet captures: why it was sent, and whether it was needed
     Analyze(analyze::Args),
+    /// Make captures that can be sent: addresses replaced, payload and names left out, the same analysis
+    Anonymize(anonymize::Args),
     /// Run packetdrill scripts against the engine, in virtual time and without tolerance
     Drill(drill::Args),
     /// Draw a time–sequence diagram of a flow, from events or a capture
@@ -110,7 +117,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Paper(args) => paper::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Whatif(args) => whatif::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Analyze(args) => analyze::run(&args),
+        Command::Anonymize(args) => anonymize::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Plot(args) => plot::run(&args),
         #[cfg(target_os = "linux")]

@@ -10,7 +10,7 @@ use crate::Failure;
 use crate::analysis_args::AnalysisArgs;
 use crate::output::{Format, OUTPUT, check_terminal, format_or_ending, format_parser};
 use plot::plot;
-use recoup_captures::analysis::{AllConnections, AllRetransmissions, Continued, Summary, Tabular};
+use recoup_captures::analysis::{AllConnections, AllEpisodes, AllRetransmissions, Continued, Summary, Tabular};
 use recoup_captures::capture::{Input, InputError};
 use recoup_support::output_file::Files;
 use recoup_support::suggest::did_you_mean;
@@ -49,10 +49,11 @@ the findings are printed.
 Each run reads only what is new, and its connections go on across files. Each run shows what an
 analysis of everything so far shows: all totals, but only those rows that are new or have changed. A
 row is new, revised or withdrawn; the column record says which. The latest record of every key
-(frame and seq, or connection and capture_point) is the row of one analysis of all captures. FILE is
-replaced after the findings are printed, also after an interrupt: the next run goes on where the
-reading stopped. If anything fails, FILE stays as it was. --merge-state adds the totals of analyses
-of other connections, made with --state elsewhere. Without captures, the totals of FILE are shown.
+(frame and seq; connection and capture_point; for --episodes also side, frame and cause) is the row
+of one analysis of all captures. FILE is replaced after the findings are printed, also after an
+interrupt: the next run goes on where the reading stopped. If anything fails, FILE stays as it was.
+--merge-state adds the totals of analyses of other connections, made with --state elsewhere. Without
+captures, the totals of FILE are shown.
 
 --study=slp shows which losses cause timeouts, as the 2021 paper on selective loss prevention does.
 It classifies each retransmission as timeout or fast retransmission in three ways: by k-means on the
@@ -94,6 +95,10 @@ pub(crate) struct Args {
     /// Show every retransmission, in the order of the capture
     #[arg(long, group = "view")]
     retransmissions: bool,
+    /// Show the time lost: a row for each episode of recovery and each late ACK, with its cause; what was lost
+    /// otherwise has a row for each connection, sender and cause
+    #[arg(long, group = "view")]
+    episodes: bool,
     /// Draw this connection (counted from 0) of one capture, with every verdict marked, as
     /// `recoup plot --connection` does; the ending of --output names the format
     #[arg(
@@ -115,7 +120,7 @@ pub(crate) struct Args {
         require_equals = true,
         default_missing_value = LOSS_DETECTION,
         value_parser = paper,
-        conflicts_with_all = ["connections", "retransmissions", "plot"]
+        conflicts_with_all = ["connections", "episodes", "retransmissions", "plot"]
     )]
     study: Option<Paper>,
     /// Format of the findings [default: by the ending of --output, .txt, .json, .csv or .parquet; else
@@ -128,7 +133,7 @@ pub(crate) struct Args {
     /// Draw the figures of the 2007 study of loss detection as SVG files in this folder. Figure 1 (bytes)
     /// has a line for each capture; Figures 2 and 3 have a line for each system, of all captures together.
     /// With --study=slp: draw the figures of the 2021 paper, for one capture
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["connections", "retransmissions", "plot"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["connections", "episodes", "retransmissions", "plot"])]
     figures: Option<PathBuf>,
     /// With --study=slp: write a CSV file with the probability that the loss of a packet causes a timeout,
     /// for each kind of packet in one capture. `recoup run --set slp.q=FILE` reads it
@@ -139,7 +144,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "plot")]
     state: Option<PathBuf>,
     /// Add the totals in this file, which --state wrote for other connections; may be repeated
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["plot", "connections", "retransmissions"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plot", "connections", "episodes", "retransmissions"])]
     merge_state: Vec<PathBuf>,
 }
 
@@ -209,6 +214,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         slp::show(args, &settings)
     } else if args.retransmissions {
         show_view::<AllRetransmissions>(args, &settings)
+    } else if args.episodes {
+        show_view::<AllEpisodes>(args, &settings)
     } else if args.connections {
         show_view::<AllConnections>(args, &settings)
     } else {

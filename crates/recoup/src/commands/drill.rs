@@ -16,7 +16,7 @@ A script plays the other end of one connection and the application at this end: 
 out (>), system calls, assertions over TCP_INFO between %{ and }%. Every packet out must be as the
 script says, to the microsecond, and no other packet may leave.
 
-The profile is --profile, or the script's own line `// profile: linux-3.17+tlp`, or linux-3.17. Two
+The profile is --profile, or the script's own line `// profile: linux-3.17+tlp`, or linux-6. Two
 other lines set the MSS that the SYN announces (`// mss: 1000`) and the acknowledgments
 (`// ack: quick`, or delayed, or linux). These lines stand before the first event. The engine
 follows the sysctl lines that it has a mechanism for. --verbose lists the lines that have no effect.

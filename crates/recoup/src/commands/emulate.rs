@@ -2,7 +2,7 @@
 
 use crate::{Failure, console, interrupt};
 use clap::value_parser;
-use recoup_lab::settings::{DROP_GRAMMAR, Settings};
+use recoup_lab::settings::{Settings, drop_grammar};
 use recoup_net::{NetError, PacketCapture, PacketLog, Relay, Report, Running, Signaller, Wire, carries_super_packets};
 use recoup_path::PathSpec;
 use recoup_path::{DataSegments, HopSpec, LossKind, one_line};
@@ -78,7 +78,7 @@ pub(crate) struct Args {
 }
 
 fn long_help() -> String {
-    format!("{HELP}\n\n--drop: {DROP_GRAMMAR}")
+    format!("{HELP}\n\n--drop: {}", drop_grammar())
 }
 
 impl Args {
@@ -335,7 +335,7 @@ fn print_report(report: &Report, path: &PathSpec, seed: u64) {
     }
     let random = |hop: &HopSpec| match hop {
         HopSpec::Loss(spec) => spec.kind.is_random(),
-        HopSpec::Reorder { .. } | HopSpec::Duplicate { .. } | HopSpec::Corrupt { .. } => true,
+        HopSpec::LossTrace(_) | HopSpec::Reorder { .. } | HopSpec::Duplicate { .. } | HopSpec::Corrupt { .. } => true,
         HopSpec::Delay(_) | HopSpec::Rate { .. } | HopSpec::Link { .. } | HopSpec::ThinAcks { .. } => false,
     };
     if path.up.iter().chain(&path.down).any(random) {

@@ -9,7 +9,8 @@ use recoup_support::profile::parse_profile;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Show one profile, such as linux-6 or linux-3.17+tlp, or with --levers one lever [default: all]
+    /// Show one profile, such as linux-6 or linux-3.17+tlp, or with --levers one lever or
+    /// system, such as linux [default: all]
     #[arg(value_name = "PROFILE")]
     profile: Option<String>,
     /// What an operator can change that affects how soon transfers end: settings of senders, receivers, paths and
@@ -21,7 +22,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.profile {
         None if args.levers => print(&levers::list()),
-        Some(name) if args.levers => print(&Lever::named(name).map_err(Failure::Wrong)?.describe()),
+        Some(name) if args.levers => print(&match levers::list_of(name) {
+            Some(list) => list,
+            None => Lever::named(name).map_err(Failure::Wrong)?.describe(),
+        }),
         None => print(&list()),
         Some(text) => print(&show(&parse_profile(text).map_err(Failure::Wrong)?)),
     }

@@ -1,6 +1,7 @@
 //! `recoup run`.
 
 pub mod call;
+mod flows;
 mod plot;
 mod sweep;
 mod world;
@@ -11,11 +12,13 @@ use crate::commands::run::call::{Progress, Request, RunError, Work};
 use crate::output::{Format, format_parser, print};
 use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
+use flows::FlowsFile;
 use indicatif::ProgressBar;
 use plot::{Kind, PlotFile};
 use recoup_lab::report::{Plot, Report, View};
 use recoup_lab::scenario::{Experiment, Scenario};
 use recoup_lab::stage::{self, Ends, Stage};
+use recoup_support::output_file::Files;
 use recoup_table::Keep;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -32,8 +35,8 @@ from the first profile are paired. \"undecided\" stands where the interval conta
 flows differ.
 
 An interrupt (Ctrl-C) ends the run after the flows that are under way; the results so far are
-printed. A second one ends the program at once. Captures, event files and
-plots of an interrupted run are not written.
+printed. A second one ends the program at once. Captures, event files, files of flows
+and plots of an interrupted run are not written.
 
 A scenario with links and workloads is a world: many flows share its links for a fixed time. It
 runs in the simulator. --set takes its keys, such as links.bottleneck.queue=50 or duration=10s. The
@@ -79,7 +82,11 @@ pub(crate) struct Args {
     /// share of its packets: bottleneck=1.5% (up), bottleneck:down=1.5%
     #[arg(long, value_name = "LINK=SHARE")]
     calibrate: Option<String>,
-    /// Draw the flow completion times of the profiles into this file, .svg, .png or .pdf
+    /// Write a row for each flow to this file, .jsonl, .csv or .parquet: profile, size, FCT, retransmissions, timeouts
+    #[arg(long, value_name = "FILE")]
+    flows_out: Option<PathBuf>,
+    /// Draw the flow completion times of the profiles into this file, .svg, .png or .pdf; with --sweep their means with
+    /// intervals
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// What --plot draws [default: cdf]
@@ -240,7 +247,15 @@ impl Args {
             real: self.all_ends()?,
             pcap: self.pcap.clone(),
             events: self.events.clone(),
+            flows: None,
         })
+    }
+
+    /// The command's other files, which no further output may replace.
+    fn files<'a>(&self, inputs: impl Iterator<Item = &'a Path>) -> Result<Files, Failure> {
+        let mut files = Files::reading(inputs);
+        self.events.as_deref().map_or(Ok(()), |events| files.write("--events", events))?;
+        Ok(files)
     }
 }
 
@@ -254,10 +269,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn run_pair(args: &Args, scenario: Scenario) -> Result<(), Failure> {
-    let request = args.request(scenario)?;
+    let mut request = args.request(scenario)?;
     let scenario = request.scenario.clone();
     request.check_files()?;
-    let plot = PlotFile::create(args, scenario.files())?;
+    let mut files = args.files(scenario.files())?;
+    let plot = PlotFile::create(args, &mut files)?;
+    let flows = FlowsFile::create(args, &mut files, [])?;
+    request.flows = flows.sink();
     args.note_unused_profiles(&request.real);
     request.notes().iter().for_each(console::note);
     deferring_interrupts(
@@ -270,6 +288,7 @@ fn run_pair(args: &Args, scenario: Scenario) -> Result<(), Failure> {
                 let table = || report.to_table(args.view(), args.keep());
                 print_results(args, || report.to_json(), || report.to_csv(), table)?;
             }
+            flows.finish()?;
             plot.map_or(Ok(()), |file| file.write(&Plot::of_pair(&scenario, results)))
         },
     )

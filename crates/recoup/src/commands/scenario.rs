@@ -6,7 +6,7 @@ use crate::Failure;
 use crate::output::print;
 use clap::Subcommand;
 use recoup_lab::scenario::{BUILT_IN, Experiment, ScenarioError};
-use recoup_lab::settings::{self, DROP_GRAMMAR};
+use recoup_lab::settings::{self, drop_grammar};
 use recoup_lab::world::{LINK_KEYS, WORKLOAD_KEYS};
 
 #[derive(clap::Args)]
@@ -59,6 +59,6 @@ fn list() -> Result<(), Failure> {
     for key in WORKLOAD_KEYS {
         text += &format!("  {:<16} {}\n", key.name, key.help);
     }
-    text += &format!("\nWhat drop takes: {DROP_GRAMMAR}\n");
+    text += &format!("\nWhat drop takes: {}\n", drop_grammar());
     print(&text)
 }

@@ -2,11 +2,14 @@
 //! output, the files it leaves and its exit status.
 
 mod analyze;
+mod anonymize;
+mod compare;
 mod documents;
 mod drill;
 mod explain;
 #[cfg(unix)]
 mod files;
+mod flows;
 mod generate;
 mod outputs;
 mod plot;
@@ -102,6 +105,7 @@ fn help_lists_every_command_and_every_option() {
             ],
         ),
         (&["drill"], &["--profile", "--trace", "--verbose", "--format", "Exit status"]),
+        (&["anonymize"], &["--key", "--payload", "--output", "Exit status"]),
         (&["scenario"], &["list", "show"]),
         (&["profiles"], &["Usage"]),
         (&["generate"], &["~/.local"]),
@@ -117,7 +121,7 @@ fn help_lists_every_command_and_every_option() {
 /// followed by the rest of the paragraph.
 #[test]
 fn paragraphs_of_help_are_wrapped_once() {
-    for command in ["run", "analyze", "explain", "whatif", "emulate", "drill", "tmix"] {
+    for command in ["run", "analyze", "anonymize", "explain", "whatif", "emulate", "drill", "tmix"] {
         let help = recoup(&[command, "--help"]).printed();
         let lines: Vec<&str> = help.lines().collect();
         for part in lines.windows(3) {

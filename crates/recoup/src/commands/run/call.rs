@@ -8,14 +8,16 @@ pub mod world;
 
 use files::{EventStream, Files, is_standard_output};
 use recoup_lab::effect;
+use recoup_lab::flows::{FlowOutput, FlowSink};
 use recoup_lab::pcap::{CaptureError, Order};
-use recoup_lab::run::{ProfileResult, run_observed_until, run_until};
+use recoup_lab::run::{ProfileResult, run_observed_with_flows, run_with_flows};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{self, Ends, Outputs, Stage, StageError};
 use recoup_support::output_file::{OutputError, OverwriteError};
 use recoup_support::threads::cores;
 use std::path::PathBuf;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A run: its scenario, its stages and the files that it writes.
@@ -32,6 +34,8 @@ pub struct Request {
     /// The file of the event stream, `-` for standard output: the simulator's, or without it that of the stages with
     /// real packets.
     pub events: Option<PathBuf>,
+    /// Takes a row for each flow of the simulator.
+    pub flows: Option<Arc<dyn FlowSink>>,
 }
 
 /// The results of a run.
@@ -139,6 +143,7 @@ impl Request {
             }
             (_, events) => (None, events.map(EventStream::begin).transpose()?),
         };
+        let rows = self.flows.map(FlowOutput::new);
         let mut results = Vec::new();
         if self.simulate {
             let flows = flows(scenario, scenario.profiles.len());
@@ -148,10 +153,13 @@ impl Request {
                     let is_stopped = || progress.is_stopped();
                     files.run(&scenario.profiles, &is_stopped, |profile, observer| {
                         let done = |n| progress.advanced(n);
-                        Ok(run_observed_until(scenario, profile, observer, done, is_stopped)?)
+                        Ok(run_observed_with_flows(scenario, profile, observer, rows.as_ref(), done, is_stopped)?)
                     })?
                 }
-                None => run_until(scenario, cores(), |n| progress.advanced(n), || progress.is_stopped())?,
+                None => {
+                    let done = |n| progress.advanced(n);
+                    run_with_flows(scenario, cores(), rows.as_ref(), done, || progress.is_stopped())?
+                }
             };
             progress.ends();
         }

@@ -8,7 +8,6 @@ use recoup_draw::look::Look;
 use recoup_draw::render::{to_pdf, to_png};
 use recoup_lab::report::{Plot, PlotKind};
 use recoup_support::output_file::Files;
-use std::path::Path;
 
 /// The formats of plots.
 const FORMATS: &[Format] = &[Format::Svg, Format::Png, Format::Pdf];
@@ -43,7 +42,8 @@ pub struct PlotFile {
 
 impl PlotFile {
     /// The file of the command line, if it names one. It is created before the run, so that a run is not in vain.
-    pub fn create<'a>(args: &Args, inputs: impl Iterator<Item = &'a Path>) -> Result<Option<Self>, Failure> {
+    /// `files` are the command's other files.
+    pub fn create(args: &Args, files: &mut Files) -> Result<Option<Self>, Failure> {
         let Some(path) = args.plot.as_deref() else {
             return match args.plot_kind {
                 Some(_) => Err(Failure::Wrong("--plot-kind: expected beside --plot".into())),
@@ -52,10 +52,8 @@ impl PlotFile {
         };
         let format = Format::of_file(path).filter(|format| FORMATS.contains(format));
         let format = format.ok_or_else(|| unknown_ending("--plot", path, FORMATS))?;
-        let mut files = Files::reading(inputs);
-        args.events.as_deref().map_or(Ok(()), |events| files.write("--events", events))?;
         Ok(Some(Self {
-            output: Output::create(&mut files, "--plot", path)?,
+            output: Output::create(files, "--plot", path)?,
             format,
             kind: args.plot_kind.map_or(PlotKind::default(), Into::into),
         }))
@@ -63,11 +61,17 @@ impl PlotFile {
 
     /// Draws the plot, unless the run was interrupted.
     pub fn write(self, plot: &Plot<'_>) -> Result<(), Failure> {
+        let kind = self.kind;
+        self.write_svg(|| plot.to_svg(kind))
+    }
+
+    /// Writes the picture that `draw` returns, unless the run was interrupted.
+    pub fn write_svg(self, draw: impl FnOnce() -> String) -> Result<(), Failure> {
         if interrupt::is_interrupted() {
             console::note("the plot is not written");
             return Ok(());
         }
-        let svg = plot.to_svg(self.kind);
+        let svg = draw();
         let picture = match self.format {
             Format::Png => to_png(&svg, &Look::default())?,
             Format::Pdf => to_pdf(&svg)?,

@@ -1,5 +1,6 @@
 //! Worlds: many flows over links that they share.
 
+use super::flows::FlowsFile;
 use super::plot::PlotFile;
 use super::{Args, FlowBar, Stages, deferring_interrupts, print_results};
 use crate::commands::run::call::changes::ChangeError;
@@ -19,14 +20,18 @@ pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
         let chosen = world.choose(text);
         chosen.map_err(|e| Failure::Wrong(format!("--watch {text}: {e}")))
     });
-    let request = WorldRequest {
+    let mut request = WorldRequest {
         watched: watched.collect::<Result<_, _>>()?,
         world,
         pcap: args.pcap.clone(),
         events: args.events.clone(),
+        flows: None,
     };
     let world = request.world.clone();
-    let plot = PlotFile::create(args, world.files())?;
+    let mut files = args.files(world.files())?;
+    let plot = PlotFile::create(args, &mut files)?;
+    let flows = FlowsFile::create(args, &mut files, [])?;
+    request.flows = flows.sink();
     deferring_interrupts(
         || request.run(&FlowBar::default()),
         |outcome| {
@@ -37,6 +42,7 @@ pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
                 let table = || report.to_table(args.view(), args.keep());
                 print_results(args, || report.to_json(), || report.to_csv(), table)?;
             }
+            flows.finish()?;
             plot.map_or(Ok(()), |file| file.write(&Plot::of_world(&world, results)))
         },
     )

@@ -5,6 +5,7 @@ use crate::commands::captures::{CaptureBar, OneCapture, until_interrupted, write
 use crate::output::{OUTPUT, Output};
 use crate::{Failure, console, interrupt};
 use recoup_captures::whatif::infer_scenario;
+use recoup_units::visible;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -12,6 +13,8 @@ Examples:
   recoup scenario from server.pcap -o mine.toml    # infer a scenario from a capture at the server
   recoup run mine.toml                             # simulate it
   recoup run mine.toml --profile linux-6 --profile linux-6+tlpr --set rtt=120ms
+  recoup scenario from server.pcap -o mine.toml --loss-trace mine.loss
+  recoup run mine.toml --set drop=trace:mine.loss  # the recorded losses in place of a loss model
   recoup scenario from server.pcap --filter 'host 198.51.100.7' | recoup run -
 
 The connections have to be captured at (or near) the end that sends most data. A scenario has one value
@@ -30,12 +33,17 @@ pub(crate) struct Args {
     /// Write the scenario to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
+    /// Write which of the sender's packets were lost to this file, for `recoup run mine.toml --set drop=trace:FILE`
+    #[arg(long, value_name = "FILE")]
+    loss_trace: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let input = args.capture.input()?;
     let settings = args.analysis.settings()?;
-    let output = Output::create(&mut args.capture.files(), OUTPUT, &args.output)?;
+    let mut files = args.capture.files();
+    let output = Output::create(&mut files, OUTPUT, &args.output)?;
+    let trace = args.loss_trace.as_deref().map(|path| Output::create(&mut files, "--loss-trace", path)).transpose()?;
     let bar = CaptureBar::new(false);
     let (inferred, interrupted) =
         until_interrupted(|| input.first(&bar, |capture| infer_scenario(capture, &settings, &bar)));
@@ -47,5 +55,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for note in &inferred.notes {
         console::note(format_args!("{name}: {note}"));
     }
-    write_text(output, &inferred.to_toml())
+    write_text(output, &inferred.to_toml())?;
+    let Some(trace) = trace else {
+        return Ok(());
+    };
+    let about =
+        "the packets of the sender, a line for each connection: 1 lost, 0 not lost, or by a queue in the scenario";
+    write_text(trace, &format!("# {}: {about}\n{}", visible(&name), inferred.loss_trace))
 }

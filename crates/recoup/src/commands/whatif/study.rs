@@ -4,7 +4,8 @@ use super::Args;
 use crate::commands::captures::{
     CaptureBar, FIGURES, begin, end, publish, report, until_interrupted, write_rows, write_texts,
 };
-use crate::output::{Format, OUTPUT, Output, cannot_write, check_terminal};
+use crate::output::{Format, OUTPUT, Output, check_terminal};
+use crate::row_sink::RowSink;
 use crate::{Failure, console};
 use recoup_captures::analysis::Analyzed;
 use recoup_captures::parameters::{
@@ -16,9 +17,8 @@ use recoup_recovery::parameters::MinimumOf;
 use recoup_recovery::rtt::Factor;
 use recoup_support::output_file::{Files, create_folder};
 use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
-use recoup_table::{Columns, RowFile, RowFormat, Schema};
+use recoup_table::RowFormat;
 use recoup_units::Segments;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -139,61 +139,12 @@ impl StudyArgs {
         let Some(path) = &self.events else {
             return Ok(None);
         };
-        let Some(format) = RowFormat::of_file(path) else {
-            return Err(Failure::Wrong(format!(
-                "--events {}: expected a name that ends in .jsonl, .csv or .parquet",
-                path.display()
-            )));
-        };
-        let begun = Output::create(files, "--events", path)?;
-        RowSink::new(events(), EVENTS, format, several, path, begun).map(Some)
+        RowSink::create(events(), EVENTS, several, files, ("--events", path)).map(Some)
     }
 }
 
 fn given<T: Clone>(list: &Option<List<T>>, usual: Vec<T>) -> Vec<T> {
     list.as_ref().map_or(usual, |list| list.0.clone())
-}
-
-/// A file that takes rows as they come.
-struct RowSink<R: 'static> {
-    file: RowFile<R, Output>,
-    name: PathBuf,
-    /// The first error, after which nothing is written.
-    written: io::Result<()>,
-}
-
-impl<R: 'static> RowSink<R> {
-    fn new(
-        columns: Columns<R>,
-        schema: Schema,
-        format: RowFormat,
-        several: bool,
-        path: &Path,
-        begun: Output,
-    ) -> Result<Self, Failure> {
-        let file = RowFile::new(columns, schema, format, several, begun)
-            .map_err(|e| cannot_write(&path.display().to_string(), &e))?;
-        Ok(Self { file, name: path.to_owned(), written: Ok(()) })
-    }
-
-    fn write(&mut self, capture: &str, rows: impl Iterator<Item = R>) {
-        if self.written.is_ok() {
-            self.written = self.file.write(capture, rows.collect());
-        }
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        let named = |e: &io::Error| cannot_write(&self.name.display().to_string(), e);
-        match self.written {
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(e) => Err(named(&e)),
-            Ok(()) => match self.file.finish() {
-                Ok(begun) => begun.finish(Ok(())),
-                Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                Err(e) => Err(named(&e)),
-            },
-        }
-    }
 }
 
 /// Where rows of senders and instances go.

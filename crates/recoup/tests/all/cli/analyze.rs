@@ -1,6 +1,7 @@
 //! `recoup analyze`.
 
 pub mod endings;
+mod episodes;
 mod join;
 mod part;
 mod slp;
@@ -15,7 +16,8 @@ use std::fs::{self, File};
 pub const SENDER: &str = "caps/linux-3.17-sender.pcap";
 const RECEIVER: &str = "caps/linux-3.17-receiver.pcap";
 const HEADER: &str = "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,detection_ms,recovery_ms,\
-                      detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight,capture_point";
+                      detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight,capture_point,\
+                      src_host,src_port,dst_host,dst_port";
 
 /// A folder with captures of flows that lost their last two segments, and the number of
 /// retransmissions.
@@ -75,7 +77,7 @@ fn the_formats_of_a_view_have_the_same_values() {
         assert_eq!((captures.len(), &captures[0]["capture"]), (1, &SENDER.into()));
         captures[0].clone()
     };
-    for view in ["--retransmissions", "--connections"] {
+    for view in ["--retransmissions", "--episodes", "--connections"] {
         let csv = shown(view, "csv");
         let rows = csv_rows(&csv);
         let objects = json(view)[&view[2..]].clone();
@@ -108,7 +110,7 @@ fn the_formats_of_a_view_have_the_same_values() {
         "| total ",
         "| connections ",
         "| senders' medians ",
-        "Connections with most time in recovery",
+        "Connections that lost most time",
         "(ms)",
     ] {
         assert!(table.contains(part), "{part}\n{table}");
@@ -168,8 +170,8 @@ fn several_captures_are_analyzed_separately() {
     let (first, second) = rows[1..].split_at(retransmissions as usize);
     assert_eq!(first.len(), second.len());
     for (a, b) in first.iter().zip(second) {
-        assert_eq!((a[20], b[20]), (SENDER, "b.pcap"));
-        assert_eq!(a[..20], b[..20]);
+        assert_eq!((a[24], b[24]), (SENDER, "b.pcap"));
+        assert_eq!(a[..24], b[..24]);
     }
     let json = dir.run(&[&args[..], &["json"]].concat()).json();
     assert_eq!(json["captures"][1]["capture"], "b.pcap");
@@ -217,7 +219,8 @@ fn an_unreadable_capture_is_refused_in_one_line() {
     for (args, expected) in [
         (&["none.pcap"][..], "cannot read none.pcap: No such file"),
         (&["folder"], "folder: a directory: expected a capture file"),
-        (&["empty"], "empty: "),
+        (&["empty"], "empty: empty: expected a pcap or pcapng capture, plain or compressed by gzip or zstd"),
+        (&["--join", "empty"], "empty: empty: expected a pcap or pcapng capture, plain or compressed by gzip or zstd"),
         (&["text"], "text: "),
         (&[SENDER, "none.pcap"], "cannot read none.pcap: No such file"),
         (&["text", SENDER, "folder"], "folder: a directory: expected a capture file"),
@@ -394,4 +397,40 @@ fn a_connection_is_drawn_with_its_verdicts() {
     let line = format!("recoup: {SENDER}: no connection 3: there are 3, from 0 to 2\n");
     assert_eq!((outcome.status, outcome.stderr), (Some(2), line));
     assert!(!dir.path("none.svg").exists());
+}
+
+/// A duration as the sentences of `recoup explain` say it, in ms.
+fn said(text: &str) -> f64 {
+    let (number, unit) = text.split_once(' ').expect("a unit");
+    number.parse::<f64>().expect("a number") * if unit == "s" { 1e3 } else { 1.0 }
+}
+
+/// One quantity has one name: what `analyze` calls lost or recovering is what `explain` calls so.
+#[test]
+fn analyze_and_explain_agree_on_lost_time_and_on_recovering() {
+    let (dir, _) = captured("3");
+    let json = |args: &[&str]| dir.run(args).json()["captures"][0].clone();
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let summary = json(&["analyze", SENDER, "--summary", "--format", "json"]);
+    let connections = json(&["analyze", SENDER, "--connections", "--format", "json"]);
+    let explained = json(&["explain", SENDER, "--no-advice", "--format", "json"]);
+    assert!(number(&explained["lost_ms"]) > 0.0);
+    assert_eq!(summary["summary"]["lost_ms"], explained["lost_ms"]);
+    assert_eq!(summary["summary"]["connections_that_lost_time"], explained["connections_that_lost_time"]);
+    for slow in summary["slowest"].as_array().expect("connections") {
+        let same = |other: &&Value| other["connection"] == slow["connection"];
+        let of_explain = explained["connections"].as_array().and_then(|all| all.iter().find(same)).expect("it");
+        assert_eq!(slow["lost_ms"], of_explain["lost_ms"]);
+        let row = connections["connections"].as_array().and_then(|all| all.iter().find(same)).expect("it");
+        for (side, prefix) in [(0, "src"), (1, "dst")] {
+            let state = &of_explain["sides"][side]["time_ms"]["recovering"];
+            assert_eq!(&row[format!("{prefix}_recovering_ms")], state);
+        }
+        let number_of = slow["connection"].to_string();
+        let text = dir.run(&["explain", SENDER, "--connection", &number_of]).printed();
+        let (_, cost) = text.split_once("Losses and delays cost ").expect("the headline");
+        let (cost, _) = cost.split_once(" of ").expect("the headline");
+        let lost = number(&slow["lost_ms"]);
+        assert!((said(cost) - lost).abs() <= lost / 100.0, "{cost}, {lost}");
+    }
 }

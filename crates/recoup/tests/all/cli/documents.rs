@@ -37,7 +37,18 @@ fn a_study_of_losses_has_the_fields_of_its_version() {
 
 #[test]
 fn an_explanation_has_the_fields_of_its_version() {
-    let document = folder().run(&["explain", "--demo", "--format", "json"]);
+    // Only several captures have a total, whose rows of captures come first.
+    let captures = captured();
+    let both = ["explain", "caps/linux-3.17-sender.pcap", "caps/linux-3.17-receiver.pcap", "--format", "json"];
+    let mut fields = Fields::new();
+    collect_fields(&captures.run(&both).json(), "", &mut fields);
+    let document = folder().run(&["explain", "--demo", "--format", "json", "--by", "server"]);
+    check_fields(&document.json(), "", fields);
+}
+
+#[test]
+fn an_explained_connection_has_the_fields_of_its_version() {
+    let document = folder().run(&["explain", "--demo", "--format", "json", "--connection", "13"]);
     check_fields(&document.json(), "", Fields::new());
 }
 
@@ -87,7 +98,7 @@ fn sweeps_have_the_fields_of_their_versions() {
 #[test]
 fn analyses_have_the_fields_of_their_versions() {
     let folder = captured();
-    for view in ["summary", "connections", "retransmissions"] {
+    for view in ["summary", "connections", "episodes", "retransmissions"] {
         let view = format!("--{view}");
         let capture = "caps/linux-3.17-sender.pcap";
         let outcome = folder.run(&["analyze", capture, &view, "--format", "json"]);
@@ -109,6 +120,14 @@ fn reruns_have_the_fields_of_their_version() {
     let folder = captured();
     let capture = "caps/linux-3.17-sender.pcap";
     let args = ["whatif", capture, "--try", "+tlp", "--try", "+slp", "--connections", "--format", "json"];
+    check_fields(&folder.run(&args).json(), "", Fields::new());
+}
+
+#[test]
+fn a_comparison_has_the_fields_of_its_version() {
+    let folder = captured();
+    let capture = "caps/linux-3.17-sender.pcap";
+    let args = ["compare", capture, capture, "--try", "+tlp", "--format", "json"];
     check_fields(&folder.run(&args).json(), "", Fields::new());
 }
 

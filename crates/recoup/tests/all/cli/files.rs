@@ -37,6 +37,7 @@ fn no_command_overwrites_its_capture() {
         "plot a.pcap --connection 0 --format svg -o",
         "scenario from a.pcap -o",
         "tmix extract a.pcap -o",
+        "anonymize a.pcap -o",
     ] {
         for name in ["a.pcap", "./a.pcap", "link.json", "hard.svg"] {
             let args: Vec<&str> = command.split(' ').chain([name]).collect();

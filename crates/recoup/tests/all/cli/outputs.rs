@@ -246,7 +246,9 @@ fn a_plot_that_cannot_be_written_is_refused_before_the_run() {
         ("tail-loss --plot none/p.svg", "cannot write `none/p.svg`: "),
         ("tail-loss --plot p.svg --events p.svg", "--plot p.svg: expected another file than --events"),
         ("mine.toml --plot link.svg", "cannot write `link.svg`: it is mine.toml, which is read"),
-        ("tail-loss --plot p.svg --sweep rtt=1ms", "--plot: expected without --sweep"),
+        ("tail-loss --flows-out f.json", "--flows-out f.json: expected a name that ends in .jsonl, .csv or .parquet"),
+        ("tail-loss --flows-out f.csv --events f.csv", "--flows-out f.csv: expected another file than --events"),
+        ("tail-loss --flows-out f.csv --on net", "--flows-out: expected beside --on sim: "),
     ] {
         let args: Vec<&str> = ["run"].into_iter().chain(args.split(' ')).collect();
         let outcome = dir.run(&args);

@@ -1,6 +1,6 @@
 //! `recoup run --sweep`.
 
-use crate::cli::{recoup, tail_loss};
+use crate::cli::{folder, recoup, tail_loss};
 use recoup_testing::csv_rows;
 use serde_json::{Value, json};
 
@@ -94,6 +94,11 @@ fn a_wrong_sweep_is_refused_before_any_run() {
         ),
         ("tail-loss --sweep rtt=1ms --set rtt=2ms", "--sweep rtt: --set rtt is given, too"),
         ("tail-loss --sweep rtt=1ms --pcap caps", "--pcap: expected without --sweep"),
+        ("tail-loss --sweep rtt=1ms --plot p.svg --plot-kind box", "--plot-kind: expected without --sweep"),
+        (
+            "tail-loss --sweep rtt=1ms --sweep segments=1,2,3,4,5,6,7 --sweep mss=100,200,300 --plot p.svg",
+            "--plot: expected at most 20 panels, one for each combination of the keys behind the first one, found 21",
+        ),
         ("tail-loss --sweep rtt=1ms --events -", "--events: expected without --sweep"),
         ("tail-loss --sweep rtt=1ms --all-rows", "--all-rows: expected without --sweep"),
         (
@@ -153,5 +158,38 @@ fn an_interrupted_sweep_prints_its_finished_combinations() {
         let stderr = String::from_utf8(output.stderr).expect("UTF-8");
         let note = format!("interrupted: 1 combination is not finished: {rest}\n");
         assert!(stderr.ends_with(&note) || args.starts_with("-q"), "{stderr}");
+    }
+}
+
+/// The mean of each profile at each value of the first key, with the interval that the results have.
+#[test]
+fn a_sweep_is_drawn_with_its_intervals() {
+    let dir = folder();
+    let args = "-q run tail-loss --flows 40 --set drop=bernoulli:0.1 --sweep rtt=20ms,80ms,320ms --sweep segments=5,20";
+    let all = [&words(args)[..], &["--plot", "p.svg", "--format", "json"]].concat();
+    let document = dir.run(&all).json();
+    let svg = dir.read("p.svg");
+    for text in ["tail-loss: mean flow completion times with 95 % intervals", "FCT mean (ms)", ">rtt<", ">320ms<"] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+    assert_eq!((svg.matches(">segments=5<").count(), svg.matches(">segments=20<").count()), (1, 1), "{svg}");
+    let results = document["cells"].as_array().expect("cells").iter().flat_map(|cell| cell["results"].as_array());
+    for result in results.flatten() {
+        let four = |value: &Value| four_digits(value.as_f64().expect("a number"));
+        let interval = &result["fct_interval_ms"]["mean"];
+        let text =
+            format!("{} [{}, {}]", four(&result["fct_ms"]["mean"]), four(&interval["low"]), four(&interval["high"]));
+        assert!(svg.contains(&text), "{text}: {svg}");
+    }
+    let world = "-q run dumbbell --set duration=1s --sweep links.bottleneck.queue=20,100 --plot w.png";
+    dir.run(&words(world)).printed();
+    assert!(std::fs::read(dir.path("w.png")).expect("a file").starts_with(b"\x89PNG"));
+}
+
+/// A number as pictures have it.
+fn four_digits(value: f64) -> String {
+    match value {
+        large if large >= 1000.0 => format!("{large:.0}"),
+        small => format!("{small:.3e}").parse::<f64>().expect("a number").to_string(),
     }
 }

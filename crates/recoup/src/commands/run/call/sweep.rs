@@ -1,13 +1,15 @@
 //! Runs the cells of a sweep, several at a time.
 
 use super::{Progress, Request, RunError, Work, drop_without_effect, flows};
+use recoup_lab::flows::{FlowOutput, FlowSink};
 use recoup_lab::report::Report;
-use recoup_lab::run::run_until;
+use recoup_lab::run::{flow_tasks, run_with_flows};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{Ends, Stage};
 use recoup_lab::sweep::Cell;
 use recoup_lab::world::{WorldReport, WorldScenario};
 use recoup_support::threads::{cores, in_parallel};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The cells of a sweep over one pair of hosts.
@@ -19,6 +21,8 @@ pub struct SweepRequest {
     pub simulate: bool,
     /// The stages with real packets to run them on, after the simulator.
     pub real: Vec<Ends>,
+    /// Takes a row for each flow of the simulator.
+    pub flows: Option<Arc<dyn FlowSink>>,
 }
 
 /// The cells of a sweep over a world.
@@ -26,6 +30,8 @@ pub struct SweepRequest {
 pub struct WorldSweepRequest {
     /// The world of each cell.
     pub cells: Vec<(Cell, WorldScenario)>,
+    /// Takes a row for each flow.
+    pub flows: Option<Arc<dyn FlowSink>>,
 }
 
 /// The results of a sweep.
@@ -57,6 +63,7 @@ impl SweepRequest {
             real: self.real.clone(),
             pcap: None,
             events: None,
+            flows: None,
         }
     }
 
@@ -91,13 +98,15 @@ impl SweepRequest {
         let totals = self.cells.iter().map(|(_, scenario)| total(scenario));
         progress.begins(Work::Flows(Stage::Sim), totals.fold(0, u64::saturating_add));
         let (cells, each) = division(self.cells.len());
+        let first_tasks = first_tasks(self.cells.iter().map(|(_, scenario)| flow_tasks(scenario)));
         let outcomes = in_parallel(self.cells.len(), cells, |number| {
-            let (_, scenario) = &self.cells[number];
+            let (cell, scenario) = &self.cells[number];
+            let rows = self.flows.as_ref().map(|sink| FlowOutput::of_cell(sink, cell, first_tasks[number]));
             let done = |flows| progress.advanced(flows);
             if progress.is_stopped() {
                 return Ok(None);
             }
-            let results = run_until(scenario, each, done, || progress.is_stopped())?;
+            let results = run_with_flows(scenario, each, rows.as_ref(), done, || progress.is_stopped())?;
             let finished = results.iter().map(|result| result.cost.flows);
             let is_finished = finished.sum::<u64>() == total(scenario);
             Ok(is_finished.then(|| {
@@ -115,6 +124,16 @@ fn total(scenario: &Scenario) -> u64 {
     flows(scenario, scenario.profiles.len())
 }
 
+/// The number of the first task of each cell, where the cells have so many tasks.
+fn first_tasks(tasks: impl Iterator<Item = u64>) -> Vec<u64> {
+    let before = tasks.scan(0_u64, |before, tasks| {
+        let first = *before;
+        *before = before.saturating_add(tasks);
+        Some(first)
+    });
+    before.collect()
+}
+
 /// How many cells run at a time, and the number of threads of each.
 fn division(cells: usize) -> (usize, usize) {
     let at_a_time = cores().min(cells.max(1));
@@ -129,13 +148,15 @@ impl WorldSweepRequest {
     pub fn run(&self, progress: &dyn Progress) -> Result<SweepOutcome<WorldReport>, RunError> {
         let total = self.cells.iter().map(|(_, world)| world.total()).fold(Duration::ZERO, Duration::saturating_add);
         let (cells, each) = division(self.cells.len());
+        let first_tasks = first_tasks(self.cells.iter().map(|(_, world)| world.flow_tasks()));
         let outcomes = super::world::follow(progress, total, |done, is_stopped| {
             in_parallel(self.cells.len(), cells, |number| {
-                let (_, world) = &self.cells[number];
+                let (cell, world) = &self.cells[number];
+                let rows = self.flows.as_ref().map(|sink| FlowOutput::of_cell(sink, cell, first_tasks[number]));
                 if is_stopped() {
                     return Ok(None);
                 }
-                let results = world.run(each, done, is_stopped).map_err(RunError::World)?;
+                let results = world.run_with_flows(each, rows.as_ref(), done, is_stopped).map_err(RunError::World)?;
                 let simulated = results.iter().map(|result| result.simulated);
                 let is_finished = simulated.sum::<Duration>() == world.total();
                 Ok::<_, RunError>(is_finished.then(|| {

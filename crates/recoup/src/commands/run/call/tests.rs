@@ -35,7 +35,7 @@ fn request(flows: u64) -> Request {
     let mut scenario = Scenario::load("tail-loss").unwrap();
     scenario.flows = flows;
     scenario.profiles.truncate(2);
-    Request { scenario, simulate: true, real: vec![], pcap: None, events: None }
+    Request { scenario, simulate: true, real: vec![], pcap: None, events: None, flows: None }
 }
 
 #[test]

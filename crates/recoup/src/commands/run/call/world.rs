@@ -2,11 +2,13 @@
 
 use super::files::{Files, check_outputs};
 use super::{Progress, RunError, Work};
+use recoup_lab::flows::{FlowOutput, FlowSink};
 use recoup_lab::pcap::{CapturePaths, Order};
 use recoup_lab::world::{Chosen, Watch, WorldResult, WorldScenario};
 use recoup_support::quantity::format_duration;
 use recoup_support::threads::cores;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A run of a world, and the files that it writes.
@@ -20,6 +22,8 @@ pub struct WorldRequest {
     pub events: Option<PathBuf>,
     /// The flows whose packets and events are written; all if empty.
     pub watched: Vec<Chosen>,
+    /// Takes a row for each flow.
+    pub flows: Option<Arc<dyn FlowSink>>,
 }
 
 /// The results of a run of a world.
@@ -45,13 +49,14 @@ impl WorldRequest {
         });
         check_outputs(&world.profiles, captures, self.events.as_deref(), world.files())?;
         let has_files = self.pcap.is_some() || self.events.is_some();
+        let rows = self.flows.map(FlowOutput::new);
         let mut results = follow(progress, world.total(), |done, is_stopped| match has_files {
-            false => world.run(cores(), done, is_stopped).map_err(RunError::World),
+            false => world.run_with_flows(cores(), rows.as_ref(), done, is_stopped).map_err(RunError::World),
             true => {
                 let files = Files::begin(&world.profiles, Order::Together, self.pcap.as_deref(), self.events)?;
                 files.run(&world.profiles, is_stopped, |profile, observer| {
                     let mut watch = Watch::new(observer, &self.watched);
-                    let result = world.run_observed(profile, &mut watch, done, is_stopped);
+                    let result = world.run_observed(profile, rows.as_ref(), &mut watch, done, is_stopped);
                     result.map_err(RunError::World)
                 })
             }

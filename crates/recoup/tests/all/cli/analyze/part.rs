@@ -27,7 +27,7 @@ fn a_part_keeps_the_numbers_of_the_whole() {
         for (row, expected) in rows[1..].iter().zip(&whole[kept]) {
             // A joined capture also names the file of each frame.
             assert_eq!(row[0], expected[0], "{part:?}");
-            assert_eq!(row[row.len() - 5], expected[15], "{part:?}");
+            assert_eq!(row[row.len() - 9], expected[15], "{part:?}");
         }
     }
     let plot = ["analyze", SENDER, "--plot", "5", "--filter", "port 32770"];

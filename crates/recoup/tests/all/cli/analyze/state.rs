@@ -72,9 +72,11 @@ fn fold<'a>(outputs: &[&'a str], key: &[&str]) -> BTreeMap<Vec<&'a str>, Vec<&'a
 #[test]
 fn runs_over_the_parts_show_what_one_run_over_the_whole_shows() {
     let dir = in_parts();
-    for (view, key) in
-        [("--retransmissions", &["frame", "seq"][..]), ("--connections", &["connection", "capture_point"])]
-    {
+    for (view, key) in [
+        ("--retransmissions", &["frame", "seq"][..]),
+        ("--episodes", &["connection", "capture_point", "side", "frame", "cause"]),
+        ("--connections", &["connection", "capture_point"]),
+    ] {
         let csv = [view, "--format", "csv"];
         let whole = dir.run(&[&["analyze", SENDER][..], &csv].concat()).printed();
         let state = view.trim_start_matches('-');

@@ -27,7 +27,8 @@ fn sweep(texts: &[&str], flows: u64) -> (Scenario, Sweep, SweepRequest) {
     base.flows = flows;
     let texts: Vec<String> = texts.iter().map(|text| (*text).into()).collect();
     let sweep = Sweep::parse(&texts).unwrap();
-    let request = SweepRequest { cells: sweep.scenarios(&base).unwrap(), simulate: true, real: Vec::new() };
+    let request =
+        SweepRequest { cells: sweep.scenarios(&base).unwrap(), simulate: true, real: Vec::new(), flows: None };
     (base, sweep, request)
 }
 
