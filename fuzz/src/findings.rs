@@ -76,7 +76,7 @@ fn check_row(row: &Retransmission, duration: Duration) {
 fn check_direction(direction: &Direction, duration: Duration) {
     assert!(direction.retransmissions.total() <= direction.segments);
     assert!(u64::from(direction.episodes) <= direction.retransmissions.total());
-    assert!(direction.recovering <= duration);
+    assert!(direction.detecting_and_recovering <= duration);
     if let Some(rtt) = direction.rtt {
         check_rtt(&rtt, duration);
     }
