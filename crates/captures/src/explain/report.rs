@@ -10,7 +10,7 @@ use super::groups::{GroupRow, differences, group_rows};
 use super::order::Ranked;
 use super::total::Total;
 use crate::analysis::Analyzed;
-use crate::wording::{bytes, capitalized, capture_name, count, duration, list, percent_of};
+use crate::wording::{bytes, capitalized, capture_name, count, duration, grouped, list, percent_of};
 pub use causes::CauseLine;
 pub(crate) use causes::{GROUPS, cause_title};
 pub(super) use causes::{costly, episode, most_costly, occurrences};
@@ -153,7 +153,7 @@ fn finding(facts: &Facts, instead_of_tcp: impl Fn() -> Option<String>) -> String
     let connections = match (facts.losers, facts.connections) {
         (_, 1) => String::new(),
         (n, all) if n == all => format!(", in all {}", count(all, "connection")),
-        (n, all) => format!(", in {n} of {}", count(all, "connection")),
+        (n, all) => format!(", in {} of {}", grouped(n), count(all, "connection")),
     };
     let (lost, all, share) = (duration(lost), duration(all), percent_of(lost, all));
     format!("Losses and delays cost {lost} of {all} of connection time ({share}){connections}.")

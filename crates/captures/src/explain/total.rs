@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::groups::{Group, GroupBy};
 use super::order::SortBy;
 use crate::analysis::{Analyzed, Collector};
-use crate::wording::{capture_name, count};
+use crate::wording::{capture_name, count, grouped};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -49,13 +49,13 @@ impl Total {
     }
 
     /// What limits the figures, and of how many captures.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         let mut noted: Vec<_> = self.noted.iter().collect();
         noted.sort_by_key(|(note, (captures, _))| (std::cmp::Reverse(*captures), *note));
         let left_out = noted.len().saturating_sub(MOST_NOTES);
         let said = |(note, (captures, first)): (&String, &(u64, String))| match captures {
             1 => format!("{first}: {note}"),
-            n => format!("{note} (in {n} of {})", count(self.captures, "capture")),
+            n => format!("{note} (in {} of {})", grouped(*n), count(self.captures, "capture")),
         };
         let mut notes: Vec<String> = noted.into_iter().take(MOST_NOTES).map(said).collect();
         if left_out > 0 {

@@ -3,7 +3,9 @@
 mod screen;
 
 use crate::analysis_args::AnalysisArgs;
-use crate::commands::captures::{CaptureBar, end, end_with, until_interrupted, write_rows, write_text, write_texts};
+use crate::commands::captures::{
+    CaptureBar, end, end_with, print_notes, until_interrupted, write_rows, write_text, write_texts,
+};
 use crate::output::{Format, OUTPUT, Output, check_terminal, format_or_ending, format_parser};
 use crate::{Failure, console};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -228,10 +230,19 @@ fn total(args: &Args, input: Input<'_>, format: Format, settings: &Settings, out
     let view = || args.facts(format);
     let (all, interrupted) = until_interrupted(|| explain_all(input, settings, &bar, &mut total, view));
     print_failures(&all);
+    // A text has the notes itself.
+    if format != Format::Table {
+        total.notes().iter().for_each(console::note);
+    }
     if total.captures > 0 {
         output.write(|out| match format {
             Format::Table => out.write_all(explanation_text(&Report::of_all(&total), &args.shape(None)).as_bytes()),
-            _ => write_groups(&[(String::new(), group_rows(&total.facts))], format, out),
+            _ => {
+                let mut rows = group_rows(&total.facts);
+                // Rows of other groups would count the same connections twice.
+                rows.retain(|row| args.by(format).iter().any(|by| by.to_string() == row.by));
+                write_groups(&[(String::new(), rows)], format, out)
+            }
         })?;
     }
     end(interrupted, !all.failures.is_empty())
@@ -274,6 +285,9 @@ fn whole_captures(
     };
     let (all, interrupted) = until_interrupted(|| explain(input, settings, &bar, view));
     print_failures(&all);
+    if matches!(format, Format::Csv | Format::Parquet) {
+        all.analyzed.iter().for_each(|analyzed| print_notes(analyzed, &[]));
+    }
     if !all.analyzed.is_empty() {
         output.write(|out| match format {
             Format::Json => {

@@ -82,7 +82,9 @@ pub fn continue_analysis<V: Continued>(
     let before = files.state.filter(|path| !begins || path.exists());
     let mut steps = Steps::<V>::begin(before, files.merged, settings)?;
     let joined = steps.open(captures);
-    if joined.files_to_read() == 0 && !steps.failures.is_empty() {
+    // Beside captures that were read before, one that cannot be read keeps nothing from being shown.
+    let all_failed = steps.failures.len() == captures.len();
+    if joined.files_to_read() == 0 && !steps.failures.is_empty() && (before.is_none() || all_failed) {
         return Ok(Run { analyzed: None, failures: steps.failures, state: None });
     }
     let changes = joined.files_to_read() > 0 || !files.merged.is_empty();

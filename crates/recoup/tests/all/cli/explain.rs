@@ -171,6 +171,9 @@ fn several_captures_have_one_total_and_a_row_each() {
     assert!((lost(&document["total"]) - each.iter().map(lost).sum::<f64>()).abs() < 0.01);
     let rows = dir.run(&[&both[..], &["--format", "csv"]].concat()).printed();
     assert_eq!(rows.lines().count(), 3, "{rows}");
+    // No connection is in rows of two kinds.
+    let rows = dir.run(&[&both[..], &["--by", "server", "--format", "csv"]].concat()).printed();
+    assert!(rows.lines().count() > 1 && rows.lines().skip(1).all(|row| row.starts_with("server,")), "{rows}");
     // One that cannot be read does not keep the others from being explained.
     std::fs::write(dir.path("broken.pcap"), "no capture").expect("a file");
     let outcome = dir.run(&[&both[..], &["broken.pcap"]].concat());

@@ -91,6 +91,12 @@ fn runs_over_the_parts_show_what_one_run_over_the_whole_shows() {
         // What was read is not read again.
         assert_eq!(outputs[2].lines().count(), 1, "{}", outputs[2]);
         assert!(outputs[1].lines().count() < expected.len(), "{}", outputs[1]);
+        // Nor does a file that cannot be read keep the old rows in the output.
+        dir.write("broken.pcap", "no capture");
+        let again = ["analyze", "--state", state, "a.pcap", "broken.pcap", "-o", "rows.csv"];
+        let outcome = dir.run(&[&again[..], &csv].concat());
+        assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
+        assert_eq!(dir.read("rows.csv"), outputs[2]);
         let outputs: Vec<&str> = outputs.iter().map(|output| &**output).collect();
         let latest = fold(&outputs, key);
         let mut expected: Vec<&Vec<&str>> = expected[1..].iter().collect();
