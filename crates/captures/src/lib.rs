@@ -13,10 +13,12 @@
 //! | [`diagram`] | time–sequence diagrams of connections and of event streams |
 //! | [`partition`], [`state_file`] | a long capture in parts; what a paused analysis keeps |
 //! | [`tmix`] | connection vectors of a capture |
+//! | [`annotate`] | captures with comments on retransmissions and lost time |
 //! | [`anonymize`] | captures that can be sent, without names and payload |
 //! | [`filter`], [`time_window`] | pcap-filter's syntax; times in a capture |
 
 pub mod analysis;
+pub mod annotate;
 pub mod anonymize;
 pub mod capture;
 pub mod compare;

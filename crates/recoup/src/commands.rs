@@ -3,6 +3,7 @@
 //! package call the same functions.
 
 pub mod analyze;
+pub(crate) mod annotate;
 pub(crate) mod anonymize;
 mod captures;
 pub(crate) mod compare;

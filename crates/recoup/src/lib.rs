@@ -16,7 +16,7 @@ pub use program::Failure;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    analyze, anonymize, compare, drill, explain, generate, paper, plot, profiles, run, scenario, tmix, whatif,
+    analyze, annotate, anonymize, compare, drill, explain, generate, paper, plot, profiles, run, scenario, tmix, whatif,
 };
 #[cfg(target_os = "linux")]
 use commands::{emulate, receive, send};
@@ -50,6 +50,8 @@ enum Command {
     Compare(compare::Args),
     /// Explain every retransmission of packet captures: why it was sent, and whether it was needed
     Analyze(analyze::Args),
+    /// Write the capture again with comments on what was retransmitted, why, and what it cost: for Wireshark
+    Annotate(annotate::Args),
     /// Make captures that can be sent: addresses replaced, payload and names left out, the same analysis
     Anonymize(anonymize::Args),
     /// Run packetdrill scripts against the engine, in virtual time and without tolerance
@@ -119,6 +121,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Whatif(args) => whatif::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Analyze(args) => analyze::run(&args),
+        Command::Annotate(args) => annotate::run(&args),
         Command::Anonymize(args) => anonymize::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Plot(args) => plot::run(&args),

@@ -40,6 +40,7 @@
 
 mod classic;
 mod clock;
+mod copied;
 mod counts;
 mod error;
 mod frames;
@@ -65,6 +66,7 @@ use std::{io::Read, path::Path};
 use frames::Frames;
 use records::{Records, name_of};
 
+pub use copied::{CopiedFrame, CopiedRecord, CopyReader};
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
 pub use error::ReadError;
 pub use joined::{

@@ -1,6 +1,6 @@
-//! `recoup generate`: manual pages and completions, for packagers and for those who installed the program alone.
+//! `recoup generate`: manual pages, completions and Wireshark's plugin, for packagers and for those who installed the program alone.
 //!
-//! The files lie in the folders where man, bash, zsh and fish look for them below a prefix such as `/usr/local`.
+//! The files lie in the folders where man, bash, zsh, fish and Wireshark look for them below a prefix such as `/usr/local`.
 
 use crate::Failure;
 use crate::commands::captures::begin;
@@ -11,13 +11,17 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-The folder gets share/man/man1, share/bash-completion/completions, share/zsh/site-functions and
-share/fish/vendor_completions.d. With the folder ~/.local, man, bash and fish find the files there.")]
+The folder gets share/man/man1, share/bash-completion/completions, share/zsh/site-functions,
+share/fish/vendor_completions.d and lib/wireshark/plugins/recoup.lua. With the folder ~/.local, man,
+bash, fish and Wireshark find the files there. docs/wireshark.md says what the plugin shows.")]
 pub(crate) struct Args {
     /// Folder to write into, such as ~/.local or /usr/local
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }
+
+/// Wireshark's plugin: findings as fields, columns and filters.
+const PLUGIN: &str = include_str!("generate/recoup.lua");
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let share = args.folder.join("share");
@@ -38,6 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         clap_complete::generate(shell, &mut crate::command(), "recoup", &mut text);
         contents.push((share.join(name), text));
     }
+    contents.push((args.folder.join("lib/wireshark/plugins/recoup.lua"), PLUGIN.into()));
     // All files are whole before the first has its name.
     let (mut outputs, mut files) = (Files::default(), Vec::new());
     for (path, text) in &contents {

@@ -2,6 +2,7 @@
 //! output, the files it leaves and its exit status.
 
 mod analyze;
+mod annotate;
 mod anonymize;
 mod compare;
 mod documents;

@@ -38,6 +38,11 @@ pub(super) trait RecordSink {
 
     /// The next interface of the section has this link type.
     fn interface(&mut self, _link: i32) {}
+
+    /// Takes the bytes of a pcapng block as they are, after what the block holds. A block that is not read may come in
+    /// parts.
+    #[inline(always)]
+    fn block(&mut self, _bytes: &[u8]) {}
 }
 
 /// The format of a capture.
@@ -202,6 +207,12 @@ impl<'a, S: RecordSink> Records<'a, S> {
         }
     }
 
+    /// Another sink takes what comes from here on. Also returns the one before.
+    pub fn with_sink<T: RecordSink>(self, sink: T) -> (Records<'a, T>, S) {
+        let Self { name, window, container, sink: before, ending, taken, size } = self;
+        (Records { name, window, container, sink, ending, taken, size }, before)
+    }
+
     /// Bytes read so far, compressed if the capture is.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
@@ -218,7 +229,7 @@ impl Container {
                 Ok(Self::Classic(classic))
             }
             Kind::Sections => {
-                let sections = Sections::open(window)?;
+                let sections = Sections::open(window, sink)?;
                 sink.begins(None);
                 Ok(Self::Sections(sections))
             }

@@ -58,7 +58,7 @@ struct Interface {
 
 impl Sections {
     /// Reads the section header at the start of `window`.
-    pub fn open(window: &mut Window<'_>) -> Result<Self, Header> {
+    pub fn open(window: &mut Window<'_>, sink: &mut impl RecordSink) -> Result<Self, Header> {
         let offset = window.offset();
         if !window.fill(FRAMING) {
             return Err(Header::Over(window.ending(offset)));
@@ -85,6 +85,7 @@ impl Sections {
             Ok(_) if section.word(block, length - 4) as usize == length => {}
             _ => return Err(Header::Damaged("a damaged section header".into())),
         }
+        sink.block(block);
         window.consume(length);
         Ok(section)
     }
@@ -129,6 +130,7 @@ impl Sections {
             kind::ENHANCED_PACKET => self.enhanced(block, sink, packet),
             _ => self.other(kind, block, sink, packet),
         };
+        sink.block(block);
         window.consume(length);
         if found { Step::Found } else { Step::Passed }
     }
@@ -144,12 +146,13 @@ impl Sections {
         if !is_block_length(length, usize::MAX) {
             return damaged(offset, impossible_length(length, usize::MAX));
         }
-        if !window.skip(u64::from(length) - 4) || !window.fill(4) {
+        if !window.skip(u64::from(length) - 4, |bytes| sink.block(bytes)) || !window.fill(4) {
             return Step::end(window.ending(offset));
         }
         if self.word(window.bytes(), 0) != length {
             return damaged(offset, LENGTHS_DIFFER.into());
         }
+        sink.block(&window.bytes()[..4]);
         window.consume(4);
         if kind == kind::JOURNAL || kind::CUSTOM.contains(&kind) {
             sink.skip(Reason::NotPacket);

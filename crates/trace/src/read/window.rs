@@ -66,12 +66,13 @@ impl<'a> Window<'a> {
         self.start = self.end.min(self.start + count);
     }
 
-    /// Moves forward by `count` bytes; false if the input ends before.
-    pub fn skip(&mut self, mut count: u64) -> bool {
+    /// Moves forward by `count` bytes, which `take` gets part by part; false if the input ends before.
+    pub fn skip(&mut self, mut count: u64, mut take: impl FnMut(&[u8])) -> bool {
         loop {
-            let there = self.bytes().len() as u64;
-            self.consume(count.min(there) as usize);
-            count -= count.min(there);
+            let there = count.min(self.bytes().len() as u64);
+            take(&self.bytes()[..there as usize]);
+            self.consume(there as usize);
+            count -= there;
             if count == 0 {
                 return true;
             }

@@ -24,6 +24,7 @@ fn every_command_has_a_manual_page_and_completions() {
         let completions = dir.read(&format!("usr/share/{file}"));
         assert!(completions.contains("no-color"), "{file}");
     }
+    assert!(dir.read("usr/lib/wireshark/plugins/recoup.lua").contains("register_postdissector"));
 }
 
 #[test]
