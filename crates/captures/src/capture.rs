@@ -10,9 +10,11 @@
 
 mod input;
 mod memory;
+mod opened;
 mod progress;
 
 pub use input::{Captures, Input, InputError};
+pub use opened::OpenedFile;
 pub use progress::{Progress, Unwatched};
 
 use crate::analysis::{self, AnalysisError, Analyzed, Collector};
@@ -46,6 +48,7 @@ pub struct Capture<'a> {
 enum Origin<'a> {
     Demo,
     File(PathBuf),
+    Opened(&'a OpenedFile),
     Stream,
     Joined(&'a [PathBuf]),
     Packets(&'a [CapturedPacket]),
@@ -71,6 +74,14 @@ impl<'a> Capture<'a> {
             _ => Origin::Stream,
         };
         Ok(Self::new(visible(&path.to_string_lossy()).into_owned(), first, origin))
+    }
+
+    /// A file that is open.
+    ///
+    /// # Errors
+    /// If it cannot be read, or does not begin like a capture.
+    pub fn opened(file: &'a OpenedFile) -> Result<Self, ReadError> {
+        Ok(Self::new(file.name(), Reading::one(file.reader()?), Origin::Opened(file)))
     }
 
     /// A stream that is open.
@@ -193,6 +204,7 @@ impl<'a> Again<'a> {
         Ok(match &self.origin {
             Origin::Demo => Reading::one(Reader::new(DEMO_NAME, DEMO)?),
             Origin::File(path) => Reading::one(Reader::open(path)?),
+            Origin::Opened(file) => Reading::one(file.reader()?),
             Origin::Stream => Reading::Recalled(self.memory.recall(counts)),
             Origin::Joined(paths) => {
                 let mut joined = Joined::open(paths, &JoinedFiles::default());

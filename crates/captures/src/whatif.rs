@@ -58,7 +58,7 @@ pub use columns::{predictions, results};
 pub use document::write_answers;
 pub(crate) use gather::{Gathering, TOO_LARGE, Task};
 pub(crate) use paths::share;
-pub use read::{Request, what_if};
+pub use read::{Request, what_if, what_if_sampled};
 pub(crate) use read::{rerun_along, rerun_candidates};
 pub use reasons::{ReasonCount, Reasons};
 pub use scenario::{InferenceError, InferredScenario, InferredSetting, infer_scenario};

@@ -37,6 +37,7 @@ impl Explanation {
             connections: LISTED,
             groups: usize::MAX,
             one_connection: format!("recoup explain {capture} --connection"),
+            option: "--",
             all: "",
         };
         match (&self.total, self.explained.as_slice()) {
@@ -156,8 +157,14 @@ pub fn explain_connection(
     let settings = options.settings()?;
     let explained = watch::run(py, progress, |meter| captures::explain_connection(input, number, &settings, meter))?;
     let analyzed = explained.map_err(error)?;
-    let shape =
-        TextShape { lines: None, connections: LISTED, groups: usize::MAX, one_connection: String::new(), all: "" };
+    let shape = TextShape {
+        lines: None,
+        connections: LISTED,
+        groups: usize::MAX,
+        one_connection: String::new(),
+        option: "--",
+        all: "",
+    };
     Ok(connection_text(&analyzed, &shape).unwrap_or_default())
 }
 

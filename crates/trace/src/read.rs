@@ -204,6 +204,14 @@ impl Reader<'static> {
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         Records::open(path, Frames::default()).map(Self::from)
     }
+
+    /// Reads a file of this size in bytes that is open, as [`open`](Self::open) does. Messages call it `name`.
+    ///
+    /// # Errors
+    /// If it cannot be read, or does not begin like a capture.
+    pub fn of_file(name: &str, input: impl Read + Send + 'static, size: u64) -> Result<Self, ReadError> {
+        Records::of_file(name.into(), input, Some(size), Frames::default()).map(Self::from)
+    }
 }
 
 impl<'a> From<Records<'a, Frames>> for Reader<'a> {

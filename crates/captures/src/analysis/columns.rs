@@ -31,6 +31,7 @@ pub fn retransmissions() -> Columns<Retransmission> {
         .column("detection_ms", "ms", "from the first transmission of its first byte to this retransmission", |r| {
             r.detection.map(ms)
         })
+        .heading("detection")
         .column("recovery_ms", "ms", "from this retransmission to the ACK of the highest byte sent before it", |r| {
             r.recovery.map(ms)
         })

@@ -157,6 +157,11 @@ impl Collector for AllConnections {
 }
 
 impl AllRetransmissions {
+    /// When the first packet of any connection was captured.
+    pub fn begun(&self) -> Option<Instant> {
+        self.overview.begun
+    }
+
     /// Adds the retransmissions of a connection.
     pub(super) fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
         self.overview.add(connection);

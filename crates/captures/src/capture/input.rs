@@ -1,6 +1,6 @@
 //! The captures that a command reads.
 
-use super::{Again, Capture, Memory, Origin, Progress};
+use super::{Again, Capture, Memory, OpenedFile, Origin, Progress};
 use crate::analysis::{AnalysisError, Analyzed};
 use recoup_trace::read::ReadError;
 use recoup_units::visible;
@@ -16,6 +16,8 @@ pub enum Input<'a> {
     Each(&'a [PathBuf]),
     /// Files that are one capture, in the order of their times.
     Joined(&'a [PathBuf]),
+    /// A capture whose file is open.
+    Opened(&'a OpenedFile),
 }
 
 /// Why captures cannot be read. Each message is one line.
@@ -95,6 +97,10 @@ impl<'a> Input<'a> {
                 all.begun = 1;
                 all.add(show(Capture::demo()));
             }
+            Self::Opened(file) => {
+                all.begun = 1;
+                all.add(show(Capture::opened(file)));
+            }
             Self::Joined(paths) => {
                 all.begun = paths.len();
                 let (joined, failures) = Capture::join(paths);
@@ -137,6 +143,7 @@ impl<'a> Input<'a> {
             Self::Demo => Capture::demo(),
             Self::Each(paths) => Capture::open(paths.first().map_or(Path::new("-"), PathBuf::as_path)),
             Self::Joined(paths) => Capture::joined(paths),
+            Self::Opened(file) => Capture::opened(file),
         }
     }
 
@@ -145,6 +152,7 @@ impl<'a> Input<'a> {
         let origin = match self {
             Self::Demo => Origin::Demo,
             Self::Joined(paths) => Origin::Joined(paths),
+            Self::Opened(file) => Origin::Opened(file),
             Self::Each(_) => {
                 let path = PathBuf::from(name);
                 path.metadata().is_ok_and(|about| about.is_file()).then_some(Origin::File(path))?

@@ -1,20 +1,13 @@
 //! Advice: what would have made connections end sooner, ranked: levers first, then what only another TCP has.
 //!
 //! Connections that retransmitted, lost time or waited for the receiver are run again with other settings and mechanisms ([`crate::whatif`]).
-//! To bound the cost on large captures, at most [`MOST_CONNECTIONS`] are, of at most [`MOST_PACKETS`]
-//! packets each, with [`DRAWS`] draws.
+//! To bound the cost on large captures, a [small sample](Sample::SMALL) is, with [`DRAWS`] draws.
 
 use crate::levers::LeverValue;
 use crate::whatif::{Answer, Candidates, Changes, MechanismResult, Request, Sample, benefit};
 use crate::wording::{count, grouped, list, millis, percent};
 use recoup_recovery::profile::{BASES, Mechanism};
 use serde::Serialize;
-
-/// Connections that are run again. Of more, a random sample is.
-pub const MOST_CONNECTIONS: usize = 150;
-
-/// The packets of the largest connection that is run again.
-pub const MOST_PACKETS: u64 = 5_000;
 
 /// Draws for each connection and mechanism.
 const DRAWS: u32 = 5;
@@ -55,7 +48,7 @@ pub struct AdviceLine {
 
 /// The connections that an advice rests on.
 pub(super) fn candidates() -> Candidates {
-    Candidates::new(Sample { most: MOST_CONNECTIONS, only_troubled: true, most_packets: MOST_PACKETS })
+    Candidates::new(Sample::SMALL)
 }
 
 /// The request for their reruns.

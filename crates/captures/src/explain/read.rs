@@ -147,7 +147,7 @@ pub fn explain_as_page(
 ) -> ExplainedPage {
     let captures = match input {
         Input::Each(paths) => paths.len().max(1),
-        Input::Demo | Input::Joined(_) => 1,
+        Input::Demo | Input::Joined(_) | Input::Opened(_) => 1,
     };
     let settings = Settings { timeline: true, ..settings.clone() };
     let limits = DrawLimits::of(captures);

@@ -110,7 +110,7 @@ fn analyzed(mut facts: Facts) -> Analyzed<Facts> {
 /// The shape of a text of at most this many lines.
 fn shape(lines: Option<usize>) -> TextShape {
     let one_connection = "recoup explain web1.pcap --connection".into();
-    TextShape { lines, connections: 3, groups: 20, one_connection, all: "--all shows them" }
+    TextShape { lines, connections: 3, groups: 20, one_connection, option: "--", all: "--all shows them" }
 }
 
 /// Ten connections, of which three lost time.

@@ -27,6 +27,8 @@ pub struct TextShape {
     pub groups: usize,
     /// What explains one connection, before `N`: `recoup explain server.pcap --connection`.
     pub one_connection: String,
+    /// What stands before the names of options: `--` on the command line.
+    pub option: &'static str,
     /// What shows all, in sentences: `--all`.
     pub all: &'static str,
 }
@@ -132,7 +134,7 @@ fn groups(report: &Report, shape: &TextShape) -> Vec<String> {
         let table = aligned(&header, &[1, 2, 4, 5, 6, 7], texts).unwrap_or_default();
         lines.extend(table.lines().map(|line| format!("  {line}")));
         if let Some(filter) = rows.first().and_then(|row| row.filter.as_ref()) {
-            lines.push(format!("  (`--filter '{filter}'` explains the first alone)"));
+            lines.push(format!("  (`{}filter '{filter}'` explains the first alone)", shape.option));
         }
     }
     lines
@@ -164,7 +166,7 @@ fn connections(report: &Report, shape: &TextShape) -> Vec<String> {
     let left_out = report.losers.saturating_sub(listed.len() as u64);
     let more = match left_out {
         0 => String::new(),
-        more => format!("; --top lists {} more", grouped(more)),
+        more => format!("; {}top lists {} more", shape.option, grouped(more)),
     };
     let mut lines = wrap(&format!("Lost most (`{} N` explains one{more}):", shape.one_connection), 2);
     for connection in listed {
@@ -299,6 +301,7 @@ mod tests {
             connections: 3,
             groups: 9,
             one_connection: String::new(),
+            option: "--",
             all: "--all shows them",
         };
         let blocks = || {

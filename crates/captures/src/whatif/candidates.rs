@@ -88,6 +88,12 @@ pub struct Sample {
     pub most_packets: u64,
 }
 
+impl Sample {
+    /// At most 150 of the connections that retransmitted, lost time or waited for the receiver, of at most 5,000 packets each:
+    /// so many that their reruns take seconds.
+    pub const SMALL: Self = Self { most: 150, only_troubled: true, most_packets: 5_000 };
+}
+
 impl Default for Sample {
     /// All of them, up to 200,000.
     fn default() -> Self {

@@ -3,7 +3,7 @@
 use super::alternatives::{Alternative, Defaults};
 use super::answer::Answer;
 use super::bases::Bases;
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Sample};
 use super::gather::{Gathering, TOO_LARGE, Task, sought};
 use super::reruns::{Done, Plan, Tried};
 use crate::analysis::{AnalysisError, Analyzed};
@@ -37,7 +37,21 @@ pub fn what_if(
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<Analyzed<Answer>, AnalysisError> {
-    let (analyzed, again) = capture.analyze_first(settings, Candidates::default, progress)?;
+    what_if_sampled(capture, Sample::default(), request, settings, progress)
+}
+
+/// Reruns a sample of the connections of a capture.
+///
+/// # Errors
+/// Those of [`what_if`].
+pub fn what_if_sampled(
+    capture: Capture<'_>,
+    sample: Sample,
+    request: &Request,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Analyzed<Answer>, AnalysisError> {
+    let (analyzed, again) = capture.analyze_first(settings, || Candidates::new(sample), progress)?;
     let reruns = |done, all| progress.reruns(done, all);
     let mut answer = rerun_candidates(&analyzed, &analyzed.findings, &again, request, settings, &reruns)?;
     answer.notes.extend(again.kept_note("are run again"));

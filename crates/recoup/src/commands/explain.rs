@@ -176,6 +176,7 @@ impl Args {
                 (.., Some(capture)) => format!("recoup explain {capture} --connection"),
                 (.., None) => "recoup explain CAPTURE --connection".into(),
             },
+            option: "--",
             all: ALL,
         }
     }

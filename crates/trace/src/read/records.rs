@@ -116,7 +116,20 @@ impl<S: RecordSink> Records<'static, S> {
             return Err(ReadError::Directory { file });
         }
         let size = about.is_file().then_some(about.len());
-        Self::with(file, input, size, unpack::ahead, sink)
+        Self::of_file(file, input, size, sink)
+    }
+
+    /// Reads `input`, which messages call `name`. It is decompressed on a thread, as by [`open`](Self::open).
+    ///
+    /// # Errors
+    /// If it cannot be read, or does not begin like a capture.
+    pub fn of_file(
+        name: String,
+        input: impl Read + Send + 'static,
+        size: Option<u64>,
+        sink: S,
+    ) -> Result<Self, ReadError> {
+        Self::with(name, input, size, unpack::ahead, sink)
     }
 }
 
