@@ -12,7 +12,6 @@ pub(crate) mod drill;
 pub(crate) mod emulate;
 pub(crate) mod explain;
 pub(crate) mod generate;
-pub(crate) mod paper;
 pub mod plot;
 pub(crate) mod profiles;
 #[cfg(target_os = "linux")]
@@ -21,6 +20,7 @@ pub mod run;
 pub(crate) mod scenario;
 #[cfg(target_os = "linux")]
 pub(crate) mod send;
+pub(crate) mod separate;
 pub(crate) mod tmix;
 #[cfg(target_os = "linux")]
 mod transfer;

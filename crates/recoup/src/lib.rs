@@ -16,7 +16,8 @@ pub use program::Failure;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    analyze, annotate, anonymize, compare, drill, explain, generate, paper, plot, profiles, run, scenario, tmix, whatif,
+    analyze, annotate, anonymize, compare, drill, explain, generate, plot, profiles, run, scenario, separate, tmix,
+    whatif,
 };
 #[cfg(target_os = "linux")]
 use commands::{emulate, receive, send};
@@ -39,9 +40,12 @@ struct Cli {
 enum Command {
     /// Run a scenario once per profile and compare what each profile cost
     Run(run::Args),
+    /// Let an assistant ask about captures: a server of the Model Context Protocol
+    #[command(disable_help_flag = true)]
+    Mcp(separate::Args),
     /// Repeat the experiments of papers: figures, and the verdicts on their claims
     #[command(disable_help_flag = true)]
-    Paper(paper::Args),
+    Paper(separate::Args),
     /// Say where the time of a capture's connections went, and what made them lose time
     Explain(explain::Args),
     /// Run every connection of a capture again with other settings or loss recovery, and say what would have helped
@@ -116,7 +120,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::watch();
     let result = match cli.command {
         Command::Run(args) => run::run(&args),
-        Command::Paper(args) => paper::run(&args),
+        Command::Mcp(args) => separate::run("mcp", "recoup-mcp", &args),
+        Command::Paper(args) => separate::run("paper", "recoup-papers", &args),
         Command::Explain(args) => explain::run(&args),
         Command::Whatif(args) => whatif::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -50,7 +50,7 @@ fn tail_loss(args: &[&str]) -> Value {
 #[test]
 fn help_lists_every_command_and_every_option() {
     let help = recoup(&["--help"]).printed();
-    for command in ["run", "paper", "plot", "analyze", "drill", "scenario", "profiles"] {
+    for command in ["run", "mcp", "paper", "plot", "analyze", "drill", "scenario", "profiles"] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     for (command, options) in [
@@ -166,30 +166,35 @@ fn help_without_colours_is_the_same_text() {
 }
 
 #[test]
-fn the_papers_program_is_called_or_named() {
+fn commands_that_are_programs_of_their_own_are_called_or_named() {
     let folder = folder();
     // Neither beside the program nor on PATH.
     std::fs::copy(env!("CARGO_BIN_EXE_recoup"), folder.path("recoup")).expect("a copy");
-    let run = |path: &str| {
-        let output = std::process::Command::new(folder.path("recoup"))
-            .args(["--quiet", "paper", "tail-loss", "--help", "fig1"])
-            .env("PATH", path)
-            .output();
-        output.expect("the program starts")
-    };
-    let output = run("/nowhere");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("cargo install recoup-papers") && stderr.lines().count() == 1, "{stderr}");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        folder.write("recoup-papers", "#!/bin/sh\necho \"$@\"; exit 7\n");
-        let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(folder.path("recoup-papers"), mode).expect("a mode");
-        let output = run("/usr/bin:/bin");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "--quiet tail-loss --help fig1\n");
-        assert_eq!(output.status.code(), Some(7));
+    for (name, program) in [("paper", "recoup-papers"), ("mcp", "recoup-mcp")] {
+        let run = |path: &str| {
+            let output = std::process::Command::new(folder.path("recoup"))
+                .args(["--quiet", name, "tail-loss", "--help", "fig1"])
+                .env("PATH", path)
+                .output();
+            output.expect("the program starts")
+        };
+        let output = run("/nowhere");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        let install = format!(
+            "{name}: the program {program} is neither beside this program nor on PATH: install it with `cargo install {program}`"
+        );
+        assert!(stderr.contains(&install) && stderr.lines().count() == 1, "{stderr}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            folder.write(program, "#!/bin/sh\necho \"$@\"; exit 7\n");
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(folder.path(program), mode).expect("a mode");
+            let output = run("/usr/bin:/bin");
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "--quiet tail-loss --help fig1\n");
+            assert_eq!(output.status.code(), Some(7));
+        }
     }
 }
 

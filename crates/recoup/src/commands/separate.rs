@@ -1,4 +1,5 @@
-//! `recoup paper`: calls the program `recoup-papers`, which is built and installed by itself.
+//! Commands that are programs of their own, built and installed by themselves: `recoup NAME` calls `recoup-NAME`, as git calls its
+//! commands.
 
 use crate::{Failure, console};
 use std::env;
@@ -6,33 +7,32 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The program that repeats the experiments.
-const PROGRAM: &str = "recoup-papers";
-
+/// Arguments that go to another program as they are.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The paper, and what `recoup paper PAPER --help` lists
+    /// What the command's own --help lists
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let Some(program) = find() else {
+/// Calls `program`, which is the command `name`.
+pub(crate) fn run(name: &str, program: &str, args: &Args) -> Result<(), Failure> {
+    let Some(path) = find(program) else {
         return Err(Failure::Wrong(format!(
-            "paper: the program {PROGRAM} is neither beside this program nor on PATH: \
-             install it with `cargo install {PROGRAM}`, or build it in Recoup's source with \
-             `cargo build --release --package {PROGRAM}`"
+            "{name}: the program {program} is neither beside this program nor on PATH: \
+             install it with `cargo install {program}`, or build it in Recoup's source with \
+             `cargo build --release --package {program}`"
         )));
     };
-    let mut command = Command::new(&program);
+    let mut command = Command::new(&path);
     command.args(console::is_quiet().then_some("--quiet")).args(&args.arguments);
-    let failed = |e| Failure::Wrong(format!("cannot run `{}`: {e}", program.display()));
+    let failed = |e| Failure::Wrong(format!("cannot run `{}`: {e}", path.display()));
     replace_by(command).map_err(failed)
 }
 
 /// The program beside this one, or else the first of its name on PATH.
-fn find() -> Option<PathBuf> {
-    let name = format!("{PROGRAM}{}", env::consts::EXE_SUFFIX);
+fn find(program: &str) -> Option<PathBuf> {
+    let name = format!("{program}{}", env::consts::EXE_SUFFIX);
     let beside = env::current_exe().ok().and_then(|own| Some(own.parent()?.to_path_buf()));
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders = beside.into_iter().chain(env::split_paths(&path));
