@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const HELP: &str = "\
-An assistant starts this program and asks it about captures, by JSON-RPC on standard input and output. Register
-it with a configuration such as this one, which most clients of the protocol take:
+An assistant starts this program and asks it about captures, by JSON-RPC on standard input and
+output. Register it with a configuration such as this one, which most clients of the protocol take:
 
   {
     \"mcpServers\": {
@@ -27,10 +27,11 @@ it with a configuration such as this one, which most clients of the protocol tak
     }
   }
 
---root is the only folder whose files are read: captures are named relative to it, and a path or a symbolic link
-that leads out of it is refused. Nothing is written, and nothing is sent over a network. What a tool answers goes to the
-assistant, and so to its provider: addresses, ports, times and sizes, never payload. `recoup anonymize` makes
-captures without addresses. docs/mcp.md describes the tools, with answers.
+--root is the only folder whose files are read. Captures are named relative to it; a path or a
+symbolic link that leads out of it is refused. Nothing is written, and nothing is sent over a
+network. What a tool answers goes to the assistant, and so to its provider: addresses, ports, times
+and sizes, never payload. `recoup anonymize` makes captures without addresses. docs/mcp.md describes
+the tools, with answers.
 
 The program ends when standard input does. Exit status: 0 ended; 2 wrong use.";
 
