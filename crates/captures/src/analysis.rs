@@ -24,6 +24,7 @@ pub(crate) use view;
 
 mod changes;
 mod columns;
+#[cfg(not(target_family = "wasm"))]
 mod continuation;
 mod continuity;
 mod episodes;
@@ -43,6 +44,7 @@ mod tabular;
 pub use changes::{Changes, Continued, MergeSaved, SavedConnections, SavedEpisodes, SavedRetransmissions};
 pub use columns::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
 pub(crate) use columns::{ends, ms};
+#[cfg(not(target_family = "wasm"))]
 pub use continuation::{Continuation, ContinueError, FinishError};
 pub use continuity::{analyze_all, analyze_each};
 pub use episodes::{Episode, EpisodeKey, Occurrence, Recovery, episodes, packed_episodes};

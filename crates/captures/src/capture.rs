@@ -12,10 +12,12 @@ mod input;
 mod memory;
 mod opened;
 mod progress;
+mod source;
 
 pub use input::{Captures, Input, InputError};
 pub use opened::OpenedFile;
 pub use progress::{Progress, Unwatched};
+pub use source::CaptureSource;
 
 use crate::analysis::{self, AnalysisError, Analyzed, Collector};
 use memory::{Memory, Recalled, Remembering};
@@ -48,10 +50,10 @@ pub struct Capture<'a> {
 enum Origin<'a> {
     Demo,
     File(PathBuf),
-    Opened(&'a OpenedFile),
     Stream,
     Joined(&'a [PathBuf]),
     Packets(&'a [CapturedPacket]),
+    Source(&'a dyn CaptureSource),
 }
 
 impl<'a> Capture<'a> {
@@ -76,12 +78,12 @@ impl<'a> Capture<'a> {
         Ok(Self::new(visible(&path.to_string_lossy()).into_owned(), first, origin))
     }
 
-    /// A file that is open.
+    /// Opens a capture that has no path.
     ///
     /// # Errors
     /// If it cannot be read, or does not begin like a capture.
-    pub fn opened(file: &'a OpenedFile) -> Result<Self, ReadError> {
-        Ok(Self::new(file.name(), Reading::one(file.reader()?), Origin::Opened(file)))
+    fn source(source: &'a dyn CaptureSource) -> Result<Self, ReadError> {
+        Ok(Self::new(source.name(), Reading::one(source.reader()?), Origin::Source(source)))
     }
 
     /// A stream that is open.
@@ -204,7 +206,6 @@ impl<'a> Again<'a> {
         Ok(match &self.origin {
             Origin::Demo => Reading::one(Reader::new(DEMO_NAME, DEMO)?),
             Origin::File(path) => Reading::one(Reader::open(path)?),
-            Origin::Opened(file) => Reading::one(file.reader()?),
             Origin::Stream => Reading::Recalled(self.memory.recall(counts)),
             Origin::Joined(paths) => {
                 let mut joined = Joined::open(paths, &JoinedFiles::default());
@@ -215,6 +216,7 @@ impl<'a> Again<'a> {
                 }
             }
             Origin::Packets(packets) => Reading::Recalled(Recalled::of(packets)),
+            Origin::Source(source) => Reading::one(source.reader()?),
         })
     }
 

@@ -40,7 +40,10 @@ pub use live::explain_live;
 pub use one::connection_text;
 pub use order::{DRAWN, Ranked, SortBy, Worst};
 pub use page::{Drawn, page_without_diagrams};
-pub use read::{ExplainError, ExplainedPage, PageRequest, explain, explain_all, explain_as_page, explain_connection};
+pub use read::{
+    ExplainError, ExplainedPage, MOST_CONNECTIONS, PageRequest, explain, explain_all, explain_as_page,
+    explain_connection,
+};
 pub use report::{CauseLine, Comparison, ConnectionLine, Report};
 pub(crate) use report::{GROUPS, cause_title};
 pub(crate) use text::wrap;

@@ -18,7 +18,9 @@
 //! | [`filter`], [`time_window`] | pcap-filter's syntax; times in a capture |
 
 pub mod analysis;
+#[cfg(not(target_family = "wasm"))]
 pub mod annotate;
+#[cfg(not(target_family = "wasm"))]
 pub mod anonymize;
 pub mod capture;
 pub mod compare;
@@ -30,6 +32,7 @@ pub mod parameters;
 #[cfg(feature = "parquet")]
 pub mod partition;
 mod reread;
+#[cfg(not(target_family = "wasm"))]
 pub mod state_file;
 pub mod study;
 mod text_table;

@@ -16,6 +16,7 @@ pub mod event_stream;
 pub mod exchange;
 pub mod input;
 pub mod merge;
+#[cfg(not(target_family = "wasm"))]
 pub mod output_file;
 pub mod profile;
 pub mod quantity;

@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | `sniff` | recognizes the container and its compression by the first bytes |
 //! | `unpack`, `window` | decompress ahead on a thread; hold the bytes that are being read |
+//! | `zstd_frames` | decompresses zstd without C, for WebAssembly |
 //! | `classic`, `sections` | read the records of pcap and the blocks of pcapng |
 //! | `clock` | converts ticks of a capture's clock to nanoseconds since 1970 |
 //! | `records` | reads one record after another, for a sink |
@@ -57,6 +58,8 @@ mod sniff;
 mod tunnel;
 mod unpack;
 mod window;
+#[cfg(any(test, target_family = "wasm"))]
+mod zstd_frames;
 
 use recoup_units::Instant;
 use recoup_wire::{Ecn, Endpoints, Flags, Segment};
@@ -69,10 +72,9 @@ use records::{Records, name_of};
 pub use copied::{CopiedFrame, CopiedRecord, CopyReader};
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
 pub use error::ReadError;
-pub use joined::{
-    CapturePart, Joined, JoinedFile, JoinedFiles, JoinedOrder, OrderedPackets, Record, RecordedFile, RecordedPart,
-    record_file,
-};
+pub use joined::{CapturePart, Joined, JoinedFile, JoinedFiles, JoinedOrder, OrderedPackets};
+#[cfg(not(target_family = "wasm"))]
+pub use joined::{Record, RecordedFile, RecordedPart, record_file};
 pub use marks::Part;
 pub use packet::Packet;
 pub use placeholder::placeholder;

@@ -1,6 +1,6 @@
 //! The captures that a command reads.
 
-use super::{Again, Capture, Memory, OpenedFile, Origin, Progress};
+use super::{Again, Capture, CaptureSource, Memory, Origin, Progress};
 use crate::analysis::{AnalysisError, Analyzed};
 use recoup_trace::read::ReadError;
 use recoup_units::visible;
@@ -16,8 +16,8 @@ pub enum Input<'a> {
     Each(&'a [PathBuf]),
     /// Files that are one capture, in the order of their times.
     Joined(&'a [PathBuf]),
-    /// A capture whose file is open.
-    Opened(&'a OpenedFile),
+    /// A capture that has no path.
+    Source(&'a dyn CaptureSource),
 }
 
 /// Why captures cannot be read. Each message is one line.
@@ -97,9 +97,9 @@ impl<'a> Input<'a> {
                 all.begun = 1;
                 all.add(show(Capture::demo()));
             }
-            Self::Opened(file) => {
+            Self::Source(source) => {
                 all.begun = 1;
-                all.add(show(Capture::opened(file)));
+                all.add(show(Capture::source(source)));
             }
             Self::Joined(paths) => {
                 all.begun = paths.len();
@@ -143,7 +143,7 @@ impl<'a> Input<'a> {
             Self::Demo => Capture::demo(),
             Self::Each(paths) => Capture::open(paths.first().map_or(Path::new("-"), PathBuf::as_path)),
             Self::Joined(paths) => Capture::joined(paths),
-            Self::Opened(file) => Capture::opened(file),
+            Self::Source(source) => Capture::source(source),
         }
     }
 
@@ -152,7 +152,7 @@ impl<'a> Input<'a> {
         let origin = match self {
             Self::Demo => Origin::Demo,
             Self::Joined(paths) => Origin::Joined(paths),
-            Self::Opened(file) => Origin::Opened(file),
+            Self::Source(source) => Origin::Source(source),
             Self::Each(_) => {
                 let path = PathBuf::from(name);
                 path.metadata().is_ok_and(|about| about.is_file()).then_some(Origin::File(path))?

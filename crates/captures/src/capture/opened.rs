@@ -1,5 +1,6 @@
 //! A capture whose file is open, so that nothing that happens to its name meanwhile changes what is read.
 
+use super::CaptureSource;
 use recoup_trace::read::{ReadError, Reader};
 use recoup_units::visible;
 use std::fs::File;
@@ -35,11 +36,6 @@ impl OpenedFile {
         Ok(Self { name, file: Arc::new(Mutex::new(file)), size, modified })
     }
 
-    /// Its name in messages.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Its size in bytes when it was opened.
     pub fn size(&self) -> u64 {
         self.size
@@ -49,12 +45,14 @@ impl OpenedFile {
     pub fn modified(&self) -> Option<SystemTime> {
         self.modified
     }
+}
 
-    /// Reads it from its beginning.
-    ///
-    /// # Errors
-    /// If it cannot be read, or does not begin like a capture.
-    pub(super) fn reader(&self) -> Result<Reader<'static>, ReadError> {
+impl CaptureSource for OpenedFile {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn reader(&self) -> Result<Reader<'_>, ReadError> {
         let reading = FileReading { file: Arc::clone(&self.file), at: 0 };
         Reader::of_file(&self.name, reading, self.size)
     }
@@ -95,7 +93,7 @@ mod tests {
             let analyzed = capture.analyze(&Settings::default(), AllRetransmissions::default, &Unwatched);
             analyzed.expect("a capture").findings.rows
         };
-        let two = [Capture::opened(&opened), Capture::opened(&opened)];
+        let two = [Capture::source(&opened), Capture::source(&opened)];
         let expected = analyze(Capture::demo().expect("a capture"));
         assert!(!expected.is_empty());
         for capture in two {

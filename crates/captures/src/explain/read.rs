@@ -21,6 +21,9 @@ use std::ffi::OsStr;
 use std::sync::atomic::AtomicU64;
 use thiserror::Error;
 
+/// Connections that a document or a page has, if the user does not say how many.
+pub const MOST_CONNECTIONS: usize = 2_000;
+
 /// Packets that are drawn of each connection.
 const MOST_PACKETS: usize = 200_000;
 
@@ -129,6 +132,13 @@ pub struct PageRequest<'a> {
     pub by: &'a [GroupBy],
 }
 
+impl Default for PageRequest<'_> {
+    /// What a page has if the user does not ask for anything else.
+    fn default() -> Self {
+        Self { order: SortBy::TimeLost, most: MOST_CONNECTIONS, first: None, advice: true, by: &[] }
+    }
+}
+
 /// A page, and the captures that it lacks.
 #[derive(Debug)]
 pub struct ExplainedPage {
@@ -147,7 +157,7 @@ pub fn explain_as_page(
 ) -> ExplainedPage {
     let captures = match input {
         Input::Each(paths) => paths.len().max(1),
-        Input::Demo | Input::Joined(_) | Input::Opened(_) => 1,
+        Input::Demo | Input::Joined(_) | Input::Source(_) => 1,
     };
     let settings = Settings { timeline: true, ..settings.clone() };
     let limits = DrawLimits::of(captures);
@@ -249,10 +259,12 @@ fn draw_and_rerun(
         return Ok(SecondReading { drawn, note, advice: None });
     };
     // An interrupt ends the reading, and what was read is rerun.
+    let goes_on = |done| {
+        progress.rerun(done, candidates.count());
+        true
+    };
     let (answer, (drawn, note)) =
-        rerun_along(candidates, &advice::request(), settings, (&AtomicU64::new(0), &|_| true), |also| {
-            draw(Some(also))
-        })?;
+        rerun_along(candidates, &advice::request(), settings, (&AtomicU64::new(0), &goes_on), |also| draw(Some(also)))?;
     Ok(SecondReading { drawn, note, advice: Advice::new(&answer) })
 }
 

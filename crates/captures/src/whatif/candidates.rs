@@ -174,6 +174,11 @@ impl Candidates {
         self.sample.only_troubled
     }
 
+    /// Connections that are to be rerun.
+    pub(crate) fn count(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
     /// Connections that may be rerun, but are not in the sample.
     pub(super) fn left_out(&self) -> u64 {
         self.eligible - self.rows.len() as u64

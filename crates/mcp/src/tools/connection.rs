@@ -47,7 +47,7 @@ impl CaptureTool for ExplainConnection {
         let Arguments { capture, connection, part } = arguments;
         let settings = part.settings()?;
         let file = call.root.capture(&capture)?;
-        let explained = explain_connection(Input::Opened(&file), connection.into(), &settings, call.watch);
+        let explained = explain_connection(Input::Source(&file), connection.into(), &settings, call.watch);
         let analyzed = explained.map_err(|e| e.to_string())?;
         let shape = TextShape {
             lines: Some(LINES),

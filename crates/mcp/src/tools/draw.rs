@@ -69,7 +69,7 @@ impl CaptureTool for DrawConnection {
         let file = call.root.capture(&capture)?;
         let settings = Settings::default();
         let request = Request {
-            input: Input::Opened(&file),
+            input: Input::Source(&file),
             choice: Choice {
                 profile: None,
                 flow: None,

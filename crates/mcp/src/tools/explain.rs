@@ -73,7 +73,7 @@ impl CaptureTool for ExplainCapture {
         let file = call.root.capture(&capture)?;
         let by: Vec<GroupBy> = by.into_iter().collect();
         let view = || Facts::new(SortBy::TimeLost, top).with_groups(&by);
-        let all = [only(explain(Input::Opened(&file), &settings, call.watch, view))?];
+        let all = [only(explain(Input::Source(&file), &settings, call.watch, view))?];
         let shape = TextShape {
             lines: Some(LINES),
             connections: top,

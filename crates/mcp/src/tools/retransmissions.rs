@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use crate::arguments::one_of;
 use crate::schema;
 use recoup_captures::analysis::{AllRetransmissions, Analyzed, Tabular, analyze_all, retransmissions};
-use recoup_captures::capture::{Input, OpenedFile, Progress};
+use recoup_captures::capture::{CaptureSource, Input, OpenedFile, Progress};
 use recoup_captures::time_window::parse_time;
 use recoup_recovery::Trigger;
 use recoup_table::{Columns, Field, Layout, utc};
@@ -269,7 +269,7 @@ impl Kept {
         }
         *kept = None;
         let settings = Settings { filter: connection_filter(filter)?, ..Settings::default() };
-        let all = analyze_all(Input::Opened(file), &settings, call.watch, AllRetransmissions::default);
+        let all = analyze_all(Input::Source(file), &settings, call.watch, AllRetransmissions::default);
         let analyzed = Arc::new(only(all)?);
         // What was cut short is not what the next page belongs to.
         if analyzed.findings.rows.len() <= MOST_KEPT && !call.watch.is_stopped() {

@@ -68,7 +68,7 @@ impl CaptureTool for WhatWouldHelp {
             _ => Sample::SMALL,
         };
         let file = call.root.capture(&capture)?;
-        let answered = Input::Opened(&file)
+        let answered = Input::Source(&file)
             .first(call.watch, |opened| what_if_sampled(opened, sample, &request, &settings, call.watch));
         let all = [answered.map_err(|e| e.to_string())?];
         let mut text = answer_text(&all[0]);

@@ -12,9 +12,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use recoup_captures::analysis::Analyzed;
 use recoup_captures::capture::{Captures, Input, InputError};
 use recoup_captures::explain::{
-    Facts, GroupBy, GroupRow, PageRequest, Report, SortBy, TextShape, Total, connection_text, explain, explain_all,
-    explain_as_page, explain_connection, explain_live, explanation_text, group_columns, group_rows, write_connection,
-    write_explanations,
+    Facts, GroupBy, GroupRow, MOST_CONNECTIONS, PageRequest, Report, SortBy, TextShape, Total, connection_text,
+    explain, explain_all, explain_as_page, explain_connection, explain_live, explanation_text, group_columns,
+    group_rows, write_connection, write_explanations,
 };
 use recoup_support::output_file::Files;
 use recoup_support::quantity::parse_duration;
@@ -45,9 +45,6 @@ are explained all the same).";
 
 /// The formats of explanations.
 const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Html, Format::Csv, Format::Parquet];
-
-/// Connections that a document has, if the user does not say how many.
-const MOST_CONNECTIONS: usize = 2_000;
 
 /// Connections and groups that a text lists, if the user does not say how many.
 const LISTED: (usize, usize) = (3, 20);

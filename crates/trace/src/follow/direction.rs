@@ -42,12 +42,7 @@ use outstanding::{OutstandingPacket, SentPacket};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Options, Segment, SeqNumber};
 use serde::{Deserialize, Serialize};
-use std::{
-    cmp::Ordering,
-    collections::VecDeque,
-    mem::{offset_of, take},
-    time::Duration,
-};
+use std::{cmp::Ordering, collections::VecDeque, mem::take, time::Duration};
 use time::patience;
 
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
@@ -170,7 +165,9 @@ pub(crate) struct DirectionState {
     too_costly: bool,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = {
+    use std::mem::offset_of;
     assert!(offset_of!(DirectionState, outstanding) == 64);
     assert!(offset_of!(DirectionState, recent) == 128);
     assert!(offset_of!(DirectionState, segments) == 192);

@@ -9,7 +9,7 @@ use crate::{
 use recoup_units::{Instant, Offset};
 use serde::{Deserialize, Serialize};
 use std::{
-    mem::{offset_of, replace, take},
+    mem::{replace, take},
     time::Duration,
 };
 
@@ -61,7 +61,8 @@ pub(crate) struct Rtts {
     quantiles: Option<Box<[u32; QUANTILES.len()]>>,
 }
 
-const _: () = assert!(offset_of!(Rtts, max) == 64);
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(std::mem::offset_of!(Rtts, max) == 64);
 
 impl Rtts {
     /// Whether the samples are as many as are kept, and the oldest is among them.

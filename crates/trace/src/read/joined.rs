@@ -34,6 +34,7 @@ mod look;
 mod open_file;
 mod part;
 mod plan;
+#[cfg(not(target_family = "wasm"))]
 mod recorded;
 mod replay;
 
@@ -42,6 +43,7 @@ use files::JoinedFile as File;
 use open_file::{Ahead, OpenFile};
 pub use part::CapturePart;
 use plan::{Plan, PlannedFile};
+#[cfg(not(target_family = "wasm"))]
 pub use recorded::{Record, RecordedFile, RecordedPart, record_file};
 use recoup_units::Instant;
 pub use replay::{JoinedOrder, OrderedPackets};
@@ -111,6 +113,7 @@ impl Joined {
     }
 }
 
+#[cfg(not(target_family = "wasm"))]
 impl Joined<RecordedPart> {
     /// Opens recorded files, whose packets have no headers. [`order`](Self::order) says afterwards in which
     /// order their packets are to be read.

@@ -27,7 +27,10 @@ pub(super) type Unpack<'a> = fn(Input<'a>, Compression) -> io::Result<Input<'a>>
 pub(super) fn in_place(input: Input<'_>, compression: Compression) -> io::Result<Input<'_>> {
     Ok(match compression {
         Compression::Gzip => Box::new(ShortReads(MultiGzDecoder::new(input))),
+        #[cfg(not(target_family = "wasm"))]
         Compression::Zstd => Box::new(ShortReads(zstd::Decoder::new(input)?)),
+        #[cfg(target_family = "wasm")]
+        Compression::Zstd => Box::new(ShortReads(super::zstd_frames::ZstdFrames::new(input))),
     })
 }
 

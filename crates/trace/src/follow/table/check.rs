@@ -7,7 +7,7 @@ use crate::follow::points::Pair;
 const MOST_COUNTED: u64 = 1 << 58;
 
 /// No connection takes up more, in bytes.
-const MOST_MEMORY: usize = 1 << 40;
+const MOST_MEMORY: u64 = 1 << 40;
 
 impl ConnectionTable {
     /// Checks what lookups rely on. `profiles`: how many are replayed. `is_here`: whether a connection
@@ -35,7 +35,7 @@ impl ConnectionTable {
                 self.next_serial <= MOST_COUNTED && open().all(|open| open.number.get() <= Some(MOST_COUNTED)),
             ),
             ("a connection to number has no slot", unnumbered.iter().all(|new| (new.slot as usize) < self.slots.len())),
-            ("a connection takes up too much memory", open().all(|open| open.counted_memory() <= MOST_MEMORY)),
+            ("a connection takes up too much memory", open().all(|open| open.counted_memory() as u64 <= MOST_MEMORY)),
             ("a connection is in another shard", self.pairs().all(|pair| is_here(&pair))),
             ("packets held back are missing", self.points.is_consistent()),
             ("a recovery refers to what is not there", open().all(|open| open.is_consistent(profiles))),
