@@ -35,35 +35,50 @@ pub struct Browser {
     messages: Receiver<Value>,
     /// The page's session, once there is one.
     session: Option<String>,
+    /// The session of the frame that was added last, if it runs apart from the page.
+    frame: Option<String>,
     last_id: u64,
-    /// Messages of the console, and requests for anything but the page.
+    /// What the page and its workers may request begins like one of these.
+    allowed: Vec<String>,
+    /// Messages of the console, and other requests.
     complaints: Vec<String>,
     place: PathBuf,
 }
 
 impl Browser {
-    /// Starts `program` with a page. `name` distinguishes the test's files.
+    /// Starts `program` with a page, which may request nothing. `name` distinguishes the test's files.
     pub fn open(program: &Path, html: &str, name: &str) -> Self {
-        let place = std::env::temp_dir().join(format!("recoup-page-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&place).expect("a directory for the test");
+        let place = place(name);
         let file = place.join("page.html");
         std::fs::write(&file, html).expect("the page is written");
         let address = format!("file://{}", file.display());
+        Self::start(program, &address, vec![address.clone()], place, &[])
+    }
+
+    /// Starts `program`, with more `arguments`, with the page of a server, which may request that server's files.
+    pub fn visit(program: &Path, server: &str, name: &str, arguments: &[&str]) -> Self {
+        let allowed = vec![format!("{server}/"), format!("blob:{server}/")];
+        Self::start(program, &format!("{server}/"), allowed, place(name), arguments)
+    }
+
+    fn start(program: &Path, address: &str, allowed: Vec<String>, place: PathBuf, arguments: &[&str]) -> Self {
         let mut failure = String::new();
         for attempt in 1..=STARTS {
-            let (process, commands, messages) = start(program, &place, attempt);
+            let (process, commands, messages) = start(program, &place, attempt, arguments);
             let mut browser = Self {
                 process,
                 commands: Some(commands),
                 messages,
                 session: None,
+                frame: None,
                 last_id: 0,
+                allowed: allowed.clone(),
                 complaints: Vec::new(),
                 place: place.clone(),
             };
             match browser.attach() {
                 Ok(()) => {
-                    browser.load(&address);
+                    browser.load(address);
                     return browser;
                 }
                 Err(error) => {
@@ -87,14 +102,33 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             self.try_call(&format!("{domain}.enable"), json!({}))?;
         }
+        // Workers and frames that run apart from the page wait until they are watched, too.
+        let parameters = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
+        self.try_call("Target.setAutoAttach", parameters)?;
         Ok(())
+    }
+
+    /// Watches a worker or a frame. Nobody waits for answers.
+    fn watch_child(&mut self, attached: &Value) {
+        let session = &attached["sessionId"];
+        if attached["targetInfo"]["type"] == "iframe" {
+            self.frame = session.as_str().map(str::to_string);
+        }
+        for method in ["Runtime.enable", "Log.enable", "Network.enable", "Runtime.runIfWaitingForDebugger"] {
+            self.last_id += 1;
+            let command = json!({ "id": self.last_id, "method": method, "params": {}, "sessionId": session });
+            if let Some(commands) = &mut self.commands {
+                // A child may be gone.
+                write!(commands, "{command}\0").ok();
+            }
+        }
     }
 
     fn load(&mut self, address: &str) {
         self.prefer("light");
         self.call("Page.navigate", json!({ "url": address }));
         let end = Instant::now() + PATIENCE;
-        while self.evaluate("document.readyState + location.protocol") != "completefile:" {
+        while self.evaluate("document.readyState + (location.protocol !== 'about:')") != "completetrue" {
             assert!(Instant::now() < end, "the page did not load");
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -117,9 +151,14 @@ impl Browser {
     }
 
     fn try_call(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
+        self.try_call_in(self.session.clone(), method, parameters)
+    }
+
+    fn try_call_in(&mut self, session: Option<String>, method: &str, parameters: Value) -> Result<Value, String> {
         self.last_id += 1;
-        let mut command = json!({ "id": self.last_id, "method": method, "params": parameters });
-        if let Some(session) = &self.session {
+        let id = self.last_id;
+        let mut command = json!({ "id": id, "method": method, "params": parameters });
+        if let Some(session) = session {
             command["sessionId"] = json!(session);
         }
         let commands = self.commands.as_mut().expect("the browser is open");
@@ -128,7 +167,7 @@ impl Browser {
             let message = self.messages.recv_timeout(PATIENCE);
             let message = message.map_err(|error| format!("no answer to {method}: {error}"))?;
             self.watch(&message);
-            if message["id"] == self.last_id {
+            if message["id"] == id {
                 return match &message["error"] {
                     Value::Null => Ok(message["result"].clone()),
                     error => Err(format!("{method}: {error}")),
@@ -141,10 +180,14 @@ impl Browser {
     fn watch(&mut self, message: &Value) {
         let parameters = &message["params"];
         let complaint = match message["method"].as_str() {
+            Some("Target.attachedToTarget") => {
+                self.watch_child(parameters);
+                false
+            }
             Some("Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Log.entryAdded") => true,
             Some("Network.requestWillBeSent") => {
                 let address = parameters["request"]["url"].as_str().unwrap_or_default();
-                !address.starts_with("file://") || !address.contains("page.html")
+                !self.allowed.iter().any(|allowed| address.starts_with(allowed))
             }
             _ => false,
         };
@@ -155,11 +198,53 @@ impl Browser {
 
     /// The value of a JavaScript expression.
     pub fn evaluate(&mut self, expression: &str) -> Value {
+        self.evaluate_in(self.session.clone(), expression)
+    }
+
+    /// The value of a JavaScript expression in the frame that was added last.
+    ///
+    /// # Panics
+    /// If there is no frame that runs apart from the page.
+    pub fn evaluate_in_frame(&mut self, expression: &str) -> Value {
+        let frame = self.frame.clone();
+        self.evaluate_in(Some(frame.expect("a frame of its own")), expression)
+    }
+
+    fn evaluate_in(&mut self, session: Option<String>, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
-        let result = self.call("Runtime.evaluate", parameters);
+        let result = self.try_call_in(session, "Runtime.evaluate", parameters);
+        let result = result.unwrap_or_else(|error| panic!("{error}"));
         let exception = &result["exceptionDetails"];
         assert!(exception.is_null(), "{expression}: {exception}");
         result["result"]["value"].clone()
+    }
+
+    /// Waits until a JavaScript expression of the page is true, for a minute at most.
+    ///
+    /// # Panics
+    /// If it does not become true.
+    pub fn wait_until(&mut self, expression: &str) {
+        let end = Instant::now() + PATIENCE;
+        while self.evaluate(expression) != true {
+            assert!(Instant::now() < end, "waited in vain for {expression}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Chooses files in an input of the page, as a user does in the system's dialog.
+    pub fn choose_files(&mut self, selector: &str, files: &[&Path]) {
+        let document = self.call("DOM.getDocument", json!({}));
+        let parameters = json!({ "nodeId": document["root"]["nodeId"], "selector": selector });
+        let input = self.call("DOM.querySelector", parameters);
+        let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+        self.call("DOM.setFileInputFiles", json!({ "nodeId": input["nodeId"], "files": files }));
+    }
+
+    /// Gives the page the size of a window, in pixels.
+    pub fn resize(&mut self, width: u32, height: u32) {
+        let parameters = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", parameters);
+        self.settle();
     }
 
     /// Waits until the page has drawn what it was about to draw.
@@ -234,8 +319,15 @@ impl Browser {
     }
 }
 
+/// A folder for the files of a test.
+fn place(name: &str) -> PathBuf {
+    let place = std::env::temp_dir().join(format!("recoup-page-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&place).expect("a directory for the test");
+    place
+}
+
 /// Starts the browser: the process, where its commands go, and its messages.
-fn start(program: &Path, place: &Path, attempt: usize) -> (Child, ChildStdin, Receiver<Value>) {
+fn start(program: &Path, place: &Path, attempt: usize, arguments: &[&str]) -> (Child, ChildStdin, Receiver<Value>) {
     let mut process = Command::new("sh")
         .args(["-c", SCRIPT])
         .arg(program)
@@ -244,6 +336,7 @@ fn start(program: &Path, place: &Path, attempt: usize) -> (Child, ChildStdin, Re
         .args(["--disable-component-update", "--disable-sync"])
         .args(["--remote-debugging-pipe", "--window-size=1280,900"])
         .arg(format!("--user-data-dir={}", place.join(format!("user-{attempt}")).display()))
+        .args(arguments)
         .arg("about:blank")
         .env("HOME", place)
         .stdin(Stdio::piped())
