@@ -217,11 +217,7 @@ fn nothing_can_be_sent() {
     assert!(policy.as_str().unwrap().contains("connect-src 'self';"), "{policy}");
 }
 
-/// Prints how long a capture takes in the browser, with how much memory, and in this program with one thread:
-///
-/// ```sh
-/// RECOUP_WEB_CAPTURE=large.pcap cargo test --release -- --ignored --nocapture measure
-/// ```
+/// Prints how long a capture takes in the browser, and with how much memory (docs/web.md).
 #[test]
 #[ignore = "it needs a large capture"]
 fn measure() {
