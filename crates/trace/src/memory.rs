@@ -56,6 +56,20 @@ impl From<u64> for OptionalU64 {
     }
 }
 
+/// A collection quadruples up to this many elements, and doubles beyond.
+const QUADRUPLED: usize = 64;
+
+/// For how many more elements a full collection of `len` should have room, `first` at first. Most collections of a
+/// connection are short-lived and small: growing them step by step costs more than the room.
+#[inline]
+pub(crate) fn room_for_more(len: usize, first: usize) -> usize {
+    match len {
+        0 => first,
+        ..QUADRUPLED => 3 * len,
+        _ => len,
+    }
+}
+
 /// An allocation of this size, none if it is 0.
 #[inline]
 pub(crate) fn allocated(bytes: usize) -> usize {

@@ -228,18 +228,17 @@ impl Headers {
         segment
     }
 
-    /// Writes endpoints and segment in place, which saves copies. If the packet has
-    /// [rare headers](Self::has_rare), [`write_rare`](Self::write_rare) must follow.
+    /// Writes the endpoints in place, which saves copies. If the packet has [rare headers](Self::has_rare),
+    /// [`write_rare`](Self::write_rare) must follow.
     #[inline]
-    pub fn write_usual(&self, endpoints: &mut Endpoints, segment: &mut Segment) {
+    pub fn write_usual_endpoints(&self, endpoints: &mut Endpoints) {
         let [src, dst] = self.addresses.map(Ipv4Addr::from_bits);
         endpoints.src = SocketAddr::V4(SocketAddrV4::new(src, self.ports[0]));
         endpoints.dst = SocketAddr::V4(SocketAddrV4::new(dst, self.ports[1]));
-        self.write_usual_segment(segment);
     }
 
-    /// Writes what [`write_usual`](Self::write_usual) does not know of a packet with
-    /// [rare headers](Self::has_rare).
+    /// Writes what [`write_usual_endpoints`](Self::write_usual_endpoints) and
+    /// [`write_usual_segment`](Self::write_usual_segment) do not know of a packet with [rare headers](Self::has_rare).
     #[inline]
     pub fn write_rare(&self, rare: &RareHeaders, endpoints: &mut Endpoints, segment: &mut Segment) {
         if self.has(fact::IPV6) {
@@ -252,8 +251,10 @@ impl Headers {
         }
     }
 
+    /// Writes the segment in place. If the packet has [rare headers](Self::has_rare), [`write_rare`](Self::write_rare) must
+    /// follow.
     #[inline]
-    fn write_usual_segment(&self, segment: &mut Segment) {
+    pub fn write_usual_segment(&self, segment: &mut Segment) {
         segment.seq = self.seq;
         segment.ack = self.ack;
         segment.payload_len = self.payload_len;

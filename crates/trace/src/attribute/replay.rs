@@ -20,7 +20,7 @@ mod unseen;
 
 use super::{
     context::EpisodeContext,
-    playback::{Playback, UneventfulEnd},
+    playback::{Heads, Playback, UneventfulEnd},
     tape::{Beginning, Step},
 };
 use crate::{
@@ -29,7 +29,8 @@ use crate::{
     memory::allocated,
 };
 use recoup_recovery::{
-    AckSummary, Mechanisms, ResumeState, Sender, State, Timer, Transmission, Trigger, rtt::RttEstimator,
+    AckSummary, Mechanisms, ResumeState, Sender, State, Timer, Transmission, Trigger,
+    rtt::{Factor, RtoRules, RttEstimator},
 };
 use recoup_units::{Instant, Offset, Segments, Span};
 use segment_size::SegmentSizes;
@@ -51,6 +52,9 @@ const AT_ONCE: Duration = Duration::from_millis(10);
 
 /// No sender's retransmission timeout is shorter (Linux `TCP_RTO_MIN`; RFC 6298 §2.4 asks for a second).
 const LEAST_RTO: Duration = Duration::from_millis(200);
+
+/// Averages of round-trip times lose less than this by rounding, in ns.
+const ROUNDED: u64 = 1_000;
 
 /// Timers that fire this much sooner or later than others show another least RTO, rather than other round trips.
 const MUCH_SOONER: f64 = 0.8;
@@ -90,6 +94,8 @@ pub(crate) struct Replay {
     sizes: SegmentSizes,
     /// Captured away from the sender: packets may be lost before the capture point.
     away: bool,
+    /// The profile has probes.
+    probes: bool,
     /// Segments that the engine sent and the capture has not shown.
     unseen: VecDeque<Unseen>,
     /// How many more packets may be assumed lost before the next one captured; `None`: any number.
@@ -116,6 +122,7 @@ impl Replay {
             active: Instant::ZERO,
             sizes: SegmentSizes::default(),
             away: false,
+            probes: false,
             unseen: VecDeque::new(),
             may_assume: None,
             skipped: 0,
@@ -156,6 +163,7 @@ impl Replay {
         self.active = self.now;
         self.sizes = SegmentSizes::default();
         self.away = !beginning.rtts.lag.is_zero();
+        self.probes = mechanisms.probe.is_some();
         self.unseen.clear();
         self.may_assume = None;
         self.skipped = 0;
@@ -177,7 +185,7 @@ impl Replay {
             if board.work() > most || board.outstanding() > MOST_REPLAYED {
                 return false;
             }
-            if end.is_some_and(|end| i >= end.from && self.is_calm(end)) {
+            if end.is_some_and(|end| self.is_calm(end, i)) {
                 if self.skip(&steps[i..], most) {
                     return true;
                 }
@@ -239,16 +247,33 @@ impl Replay {
         }
     }
 
-    /// Whether the rest of the tape's uneventful end changes nothing that is reported. In the Open state,
+    /// Whether the tape's uneventful end has begun at step `i`, and changes nothing that is reported. In the Open state,
     /// with every outstanding segment sent once and after the last retransmission, the engine marks
     /// nothing lost.
-    fn is_calm(&self, end: UneventfulEnd) -> bool {
+    #[inline]
+    fn is_calm(&self, end: UneventfulEnd, i: usize) -> bool {
+        if i < end.from.min(end.prompt_from) || self.away || self.wanting.is_some() {
+            return false;
+        }
         let board = self.sender.board();
         self.sender.state() == State::Open
             && board.is_clean()
-            && self.wanting.is_none()
-            && !self.away
             && (board.first()).is_none_or(|first| first.sent_at > end.last_retransmission)
+            && (i >= end.prompt_from || (i >= end.from && self.is_in_time(end.heads)))
+    }
+
+    /// Whether no timer is due before these heads are acknowledged.
+    fn is_in_time(&self, heads: Heads) -> bool {
+        let rtt = self.sender.rtt();
+        let Some(srtt) = rtt.srtt_nanos() else { return false };
+        // Averages are rounded down.
+        let least_srtt = Duration::from_nanos(srtt.min(heads.least_rtt).saturating_sub(ROUNDED));
+        let rules = rtt.rules();
+        let usual = (rules.srtt_factor, rules.rttvar_factor) == (Factor::ONE, RtoRules::RTTVAR_FACTOR);
+        let rto = rules.min.max(if usual { least_srtt + rules.min_variance } else { Duration::ZERO });
+        let soonest = if self.probes { rto.min(least_srtt * 2) } else { rto };
+        let none_runs = |timer| self.sender.deadline(timer).is_none();
+        Duration::from_nanos(heads.longest) <= soonest + LATE && none_runs(Timer::Early) && none_runs(Timer::Reorder)
     }
 
     /// Counts the work of `rest` instead of replaying it; `false` if that may be more than `most`.

@@ -373,6 +373,11 @@ impl HeardAck {
         self.cumulative
     }
 
+    /// How long before it passed its echo was first sent, in ns; `None` if it echoes nothing known.
+    pub fn echo_age(&self) -> Option<u64> {
+        (self.echo_sent_before > Instant::ZERO).then_some(self.echo_age)
+    }
+
     /// Whether it carries SACK blocks.
     pub fn has_blocks(&self) -> bool {
         self.blocks > 0

@@ -332,21 +332,19 @@ impl Division {
         if !self.has_begun() {
             return;
         }
-        let rare = self.rare.get_or_insert_default();
-        if rare.recovery.is_some() || rare.is_over {
-            return;
+        let mut rare = self.rare.take().unwrap_or_default();
+        if rare.recovery.is_none() && !rare.is_over {
+            let floor = match was_acknowledged {
+                true => self.since,
+                // Since the last advance of `snd_una`, data was in flight.
+                false => self.begun.max(rare.decided),
+            };
+            let at = first.at.max(floor).max(self.since);
+            let due = first.due.clamp(floor, at);
+            rare.held = self.pending(&rare, due.max(self.since));
+            rare.recovery = Some(Recovery { since: due, end: first.nxt, row: first.row });
         }
-        let floor = match was_acknowledged {
-            true => self.since,
-            // Since the last advance of `snd_una`, data was in flight.
-            false => self.begun.max(rare.decided),
-        };
-        let at = first.at.max(floor).max(self.since);
-        let due = first.due.clamp(floor, at);
-        let pending = self.pending(due.max(self.since));
-        let rare = self.rare.get_or_insert_default();
-        rare.held = pending;
-        rare.recovery = Some(Recovery { since: due, end: first.nxt, row: first.row });
+        self.rare = Some(rare);
     }
 
     /// Packets are missing from the capture since `from`.
@@ -372,29 +370,29 @@ impl Division {
     }
 
     /// The pending interval, if it ends `at`.
-    fn pending(&self, at: Instant) -> Pending {
+    fn pending(&self, rare: &RareTime, at: Instant) -> Pending {
         let idle_since = self.idle_since.clamp(self.since, at);
-        let rare = self.rare.as_ref();
-        let mut pending = rare.map_or_else(Pending::default, |rare| rare.held);
+        let mut pending = rare.held;
         pending.in_flight += idle_since.nanos_since(self.since);
         pending.idle += at.nanos_since(idle_since);
-        if let Some(rare) = rare {
-            pending.closed += closed_time(rare.closed_since, self.since, at);
-        }
+        pending.closed += closed_time(rare.closed_since, self.since, at);
         pending
     }
 
     /// The pending interval ends `at`. `is_limited`: data waited for the receiver's window.
     #[inline(never)]
     fn decide(&mut self, at: Instant, is_limited: bool) {
-        let in_recovery = (self.rare.as_ref()).is_some_and(|rare| rare.recovery.is_some());
+        let mut rare = self.rare.take().unwrap_or_default();
+        self.decide_in(&mut rare, at, is_limited);
+        self.rare = Some(rare);
+    }
+
+    /// As [`decide`](Self::decide), where `rare` is taken out.
+    fn decide_in(&mut self, rare: &mut RareTime, at: Instant, is_limited: bool) {
+        let in_recovery = rare.recovery.is_some();
         // The time before the recovery is decided now, the recovery is not.
         let at = if in_recovery { self.since } else { at };
-        let pending = match (&self.rare, in_recovery) {
-            (Some(rare), true) => rare.held,
-            _ => self.pending(at),
-        };
-        let rare = self.rare.get_or_insert_default();
+        let pending = if in_recovery { rare.held } else { self.pending(rare, at) };
         rare.held = Pending::default();
         let whole = pending.in_flight + pending.idle;
         if rare.is_over {
@@ -427,18 +425,18 @@ impl Division {
         if !self.has_begun() || self.is_over() {
             return None;
         }
-        let row = self.end(at, is_closing);
-        let rare = self.rare.get_or_insert_default();
+        let mut rare = self.rare.take().unwrap_or_default();
+        let row = self.end(&mut rare, at, is_closing);
         rare.is_over = true;
+        self.rare = Some(rare);
         self.since = at.max(self.since);
         self.idle_since = self.since;
         row
     }
 
-    /// Decides all time until `at`.
-    fn end(&mut self, at: Instant, is_closing: bool) -> Option<RecoveredRow> {
+    /// Decides all time until `at`; `rare` is taken out.
+    fn end(&mut self, rare: &mut RareTime, at: Instant, is_closing: bool) -> Option<RecoveredRow> {
         let at = at.max(self.since);
-        let rare = self.rare.get_or_insert_default();
         rare.is_closing = is_closing;
         let recovery = rare.recovery.take();
         let mut row = None;
@@ -450,7 +448,7 @@ impl Division {
             self.idle_since = NEVER;
             self.since = at;
         }
-        self.decide(at, false);
+        self.decide_in(rare, at, false);
         row
     }
 
@@ -479,8 +477,9 @@ impl Division {
         if rest == 0 {
             return (time, None);
         }
-        let row = self.end(last, ending.is_closing);
-        let rare = self.rare.take().unwrap_or_default();
+        // Most directions have none, and need no memory for it here.
+        let mut rare = self.rare.take().map_or_else(RareTime::default, |rare| *rare);
+        let row = self.end(&mut rare, last, ending.is_closing);
         let mut left = rest;
         let mut take = |nanos: u64| {
             let part = nanos.min(left);

@@ -175,16 +175,19 @@ impl PackedPackets {
         }
     }
 
-    /// Writes a packet in full to `full`, which may hold another one.
+    /// Writes a packet in full to `full`, which may hold another one. `same_ends`: it holds one with the same endpoints.
     #[inline]
-    pub fn unpack(&self, index: usize, full: &mut TimedPacket) {
+    pub fn unpack(&self, index: usize, same_ends: bool, full: &mut TimedPacket) {
         let packed = &self.packets[index];
         let TimedPacket { time, packet, network } = full;
         let headers = &packed.headers;
         (*time, *network) = (packed.time, 0);
         packet.frame = self.frame(packed);
         packet.at = packed.time;
-        headers.write_usual(&mut packet.endpoints, &mut packet.segment);
+        if !same_ends {
+            headers.write_usual_endpoints(&mut packet.endpoints);
+        }
+        headers.write_usual_segment(&mut packet.segment);
         packet.ip_id = headers.ip_id();
         packet.hop_limit = headers.hop_limit;
         packet.ecn = headers.ecn();

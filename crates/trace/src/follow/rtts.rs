@@ -4,7 +4,7 @@
 use crate::{
     attribute::rtt_samples::{RttSample, RttSamples},
     finding::RttQuantiles,
-    memory::HeapSize,
+    memory::{HeapSize, room_for_more},
 };
 use recoup_units::{Instant, Offset};
 use serde::{Deserialize, Serialize};
@@ -95,11 +95,6 @@ impl Rtts {
         self.samples.heap_size() + self.quantile_samples.heap_size()
     }
 
-    /// Frees spare memory of a connection that has ended.
-    pub fn shrink(&mut self) {
-        self.samples.shrink_to_fit();
-    }
-
     /// Keeps the quantiles and the last samples: the direction has ended, and few packets come after that.
     pub fn forget_most(&mut self) {
         if self.samples.len() > LAST_SAMPLES {
@@ -108,8 +103,8 @@ impl Rtts {
             let oldest = replace(&mut self.oldest, 0) as usize;
             self.samples.rotate_left(oldest);
             self.samples.drain(..self.samples.len() - LAST_SAMPLES);
-            self.samples.shrink_to_fit();
         }
+        self.samples.shrink_to_fit();
     }
 
     /// An ACK covered data sent once, `rtt` ns ago, after it was held up for `held_up` ns before the
@@ -127,8 +122,8 @@ impl Rtts {
             outstanding: u32::try_from(nxt.since(una)).unwrap_or(u32::MAX),
         };
         if self.samples.len() < MOST_SAMPLES {
-            if self.samples.capacity() == 0 {
-                self.samples.reserve(USUAL_SAMPLES / 2);
+            if self.samples.len() == self.samples.capacity() {
+                self.samples.reserve_exact(room_for_more(self.samples.len(), USUAL_SAMPLES / 2));
             }
             self.samples.push(sample);
         } else {
@@ -231,9 +226,15 @@ impl Rtts {
             [] => self.samples.iter().map(|sample| sample.rtt).collect(),
             quantile_samples => quantile_samples.to_vec(),
         };
-        quantile_samples.sort_unstable();
         let last = quantile_samples.len().checked_sub(1)?;
-        Some(QUANTILES.map(|percent| quantile_samples[(last * percent).div_ceil(100)]))
+        let mut from = 0;
+        // Each quantile stands above those before it.
+        Some(QUANTILES.map(|percent| {
+            let index = (last * percent).div_ceil(100);
+            let (_, quantile, _) = quantile_samples[from..].select_nth_unstable(index - from);
+            from = index;
+            *quantile
+        }))
     }
 
     /// Quantiles of all samples.

@@ -144,12 +144,13 @@ impl TableEntry {
     }
 }
 
-/// A connection that no other shares its ends with.
-#[derive(Clone, Copy, Debug)]
+/// A connection that no other shares its ends with, taken out of its slot.
+#[derive(Debug)]
 struct OnlyConnection {
     slot: u32,
     /// Whether the upper end sends direction 0.
     opened_by_upper: bool,
+    connection: Box<ConnectionState>,
 }
 
 /// A connection without a number.
@@ -206,13 +207,15 @@ impl ConnectionTable {
             let open = slots.iter().filter_map(|slot| self.get((*slot)?));
             black_box(open.fold(0, |sum, connection| sum ^ connection.prefetch()));
             for (group, slot) in batch.iter().zip(slots) {
-                let mut only = self.only_connection(slot, group);
+                let mut only = self.take_only(slot, group);
+                let mut before = None;
                 for (index, from_upper) in groups.members(group) {
-                    packets.unpack(index, &mut room);
-                    self.on_member(&room, from_upper, group, &mut only, findings);
+                    packets.unpack(index, before == Some(from_upper), &mut room);
+                    before = Some(from_upper);
+                    only = self.on_member(&room, from_upper, group, only, findings);
                 }
                 if let Some(only) = only {
-                    self.count_memory(only.slot);
+                    self.put_back(only);
                 }
             }
         }
@@ -221,26 +224,29 @@ impl ConnectionTable {
         ended.sort_by_key(|(until, ..)| *until);
     }
 
-    /// Takes the next packet of a group; `only` is its only connection, if known.
+    /// Takes the next packet of a group; `only` is its only connection, if known. Returns that.
     #[inline]
     fn on_member(
         &mut self,
         timed: &TimedPacket,
         from_upper: bool,
         group: &Group,
-        only: &mut Option<OnlyConnection>,
+        only: Option<OnlyConnection>,
         findings: &mut impl Findings,
-    ) {
-        let hit = only.map(|only| (only.slot, usize::from(from_upper != only.opened_by_upper)));
-        match hit {
-            Some((slot, side)) if self.is_expected(slot, side, timed) => {
-                self.deliver(slot, side, timed);
+    ) -> Option<OnlyConnection> {
+        let hit = match only {
+            Some(mut only) => {
+                let side = usize::from(from_upper != only.opened_by_upper);
+                if self.is_expected(&only.connection, side, timed) {
+                    self.deliver(only.slot, &mut only.connection, side, timed);
+                    return Some(only);
+                }
+                Some((self.put_back(only), side))
             }
-            _ => {
-                self.on_packet(timed, group.hash, hit, findings);
-                *only = self.only_connection(self.slot_of(group.hash), group);
-            }
-        }
+            None => None,
+        };
+        self.on_packet(timed, group.hash, hit, findings);
+        self.take_only(self.slot_of(group.hash), group)
     }
 
     /// The slot of what is probably the connection with this hash.
@@ -250,13 +256,23 @@ impl ConnectionTable {
         entry.map(|entry| entry.slot)
     }
 
-    /// The connection in `slot`, if its ends are those of the group and no other connection has the same.
+    /// Takes the connection out of `slot`, if its ends are those of the group and no other connection has the same.
     #[inline]
-    fn only_connection(&self, slot: Option<u32>, group: &Group) -> Option<OnlyConnection> {
+    fn take_only(&mut self, slot: Option<u32>, group: &Group) -> Option<OnlyConnection> {
         let slot = slot?;
-        let open = self.get(slot)?;
-        let (ends, opened_by_upper) = ConnectionEnds::of(&open.shared.endpoints);
-        (ends == group.ends && !open.in_pair).then_some(OnlyConnection { slot, opened_by_upper })
+        let place = self.slots.get_mut(slot as usize)?;
+        let (ends, opened_by_upper) = ConnectionEnds::of(&place.as_ref()?.shared.endpoints);
+        let connection = place.take_if(|open| ends == group.ends && !open.in_pair)?;
+        Some(OnlyConnection { slot, opened_by_upper, connection })
+    }
+
+    /// Puts a connection back into its slot, and counts its memory. Returns the slot.
+    #[inline]
+    fn put_back(&mut self, only: OnlyConnection) -> u32 {
+        let OnlyConnection { slot, mut connection, .. } = only;
+        self.memory = self.memory.saturating_add_signed(connection.count_memory());
+        self.slots[slot as usize] = Some(connection);
+        slot
     }
 
     fn get(&self, slot: u32) -> Option<&ConnectionState> {
@@ -272,12 +288,10 @@ impl ConnectionTable {
         found.min()
     }
 
-    /// Whether a packet certainly belongs to the connection in `slot`, and was captured where that was.
+    /// Whether a packet certainly belongs to a connection, and was captured where that was.
     #[inline]
-    fn is_expected(&self, slot: u32, side: usize, timed: &TimedPacket) -> bool {
-        timed.packet.path_mtu.is_none()
-            && self.is_at_its_point(Some((slot, side)), timed)
-            && self.continues(slot, timed)
+    fn is_expected(&self, open: &ConnectionState, side: usize, timed: &TimedPacket) -> bool {
+        timed.packet.path_mtu.is_none() && is_at_point_of(open, side, timed) && self.is_next_of(open, timed)
     }
 
     /// Takes a packet, which may begin or end a connection; `hit` is where its only connection is, if known.
@@ -316,7 +330,7 @@ impl ConnectionTable {
     #[inline]
     fn is_at_its_point(&self, hit: Option<(u32, usize)>, timed: &TimedPacket) -> bool {
         match hit.and_then(|(slot, side)| Some((self.get(slot)?, side))) {
-            Some((open, side)) => open.marks[side] == Some(Mark::of(&timed.packet)) && !open.has_doubtful_packets,
+            Some((open, side)) => is_at_point_of(open, side, timed),
             None => self.points.is_empty(),
         }
     }
@@ -334,8 +348,13 @@ impl ConnectionTable {
     /// Whether a packet certainly belongs to the connection in `slot`.
     #[inline]
     fn continues(&self, slot: u32, timed: &TimedPacket) -> bool {
-        self.get(slot)
-            .is_some_and(|open| !open.may_open_next(&timed.packet) && timed.time.nanos_since(open.last) <= self.idle)
+        self.get(slot).is_some_and(|open| self.is_next_of(open, timed))
+    }
+
+    /// Whether a packet certainly belongs to a connection with its ends.
+    #[inline]
+    fn is_next_of(&self, open: &ConnectionState, timed: &TimedPacket) -> bool {
+        !open.may_open_next(&timed.packet) && timed.time.nanos_since(open.last) <= self.idle
     }
 
     /// The slot and direction of a packet that may open the next connection between the same ends;
@@ -372,12 +391,9 @@ impl ConnectionTable {
         }
     }
 
-    /// Passes a packet to the connection in `slot`. The caller counts its memory.
+    /// Passes a packet to a connection, whose place is `slot`. The caller counts its memory.
     #[inline(always)]
-    fn deliver(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
-        let Some(connection) = &mut self.slots[slot as usize] else {
-            return;
-        };
+    fn deliver(&mut self, slot: u32, connection: &mut ConnectionState, side: usize, timed: &TimedPacket) {
         let ends = match connection.attention {
             Attention::Followed => connection.on_packet(timed, side, &self.replay_context),
             Attention::LeftOut => {
@@ -392,7 +408,7 @@ impl ConnectionTable {
             }
         };
         if ends {
-            self.on_connection_over(slot, timed.time);
+            self.on_connection_over(slot, connection, timed.time);
         }
     }
 
@@ -416,28 +432,22 @@ impl ConnectionTable {
         self.left_out
     }
 
-    /// Delivers a packet and counts the memory.
+    /// Delivers a packet to the connection in `slot`, and counts the memory.
     #[inline(never)]
     fn deliver_one(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
-        self.deliver(slot, side, timed);
-        self.count_memory(slot);
-    }
-
-    /// The connection in `slot` has just ended.
-    #[cold]
-    fn on_connection_over(&mut self, slot: u32, now: Instant) {
-        if let Some(connection) = &mut self.slots[slot as usize] {
-            let host_facts = &mut self.host_facts;
-            connection.on_connection_over(&self.replay_context, |host, facts| host_facts.push((host, facts)));
-            (self.lingering).push_back((now + LINGER, slot, connection.serial));
-        }
-    }
-
-    /// Counts the memory of the connection in `slot`, which may have changed.
-    fn count_memory(&mut self, slot: u32) {
-        if let Some(connection) = &mut self.slots[slot as usize] {
+        if let Some(mut connection) = self.slots[slot as usize].take() {
+            self.deliver(slot, &mut connection, side, timed);
             self.memory = self.memory.saturating_add_signed(connection.count_memory());
+            self.slots[slot as usize] = Some(connection);
         }
+    }
+
+    /// The connection whose place is `slot` has just ended.
+    #[cold]
+    fn on_connection_over(&mut self, slot: u32, connection: &mut ConnectionState, now: Instant) {
+        let host_facts = &mut self.host_facts;
+        connection.on_connection_over(&self.replay_context, |host, facts| host_facts.push((host, facts)));
+        self.lingering.push_back((now + LINGER, slot, connection.serial));
     }
 
     /// Adds a connection that begins with this packet. Returns its slot and the packet's direction.
@@ -611,4 +621,10 @@ impl ConnectionTable {
 /// The hash is the same for both directions.
 fn hash(hasher: &RandomState, endpoints: &Endpoints) -> u64 {
     ConnectionEnds::of(endpoints).0.hash(hasher)
+}
+
+/// Whether a connection was captured where a packet of direction `side` was.
+#[inline]
+fn is_at_point_of(open: &ConnectionState, side: usize, timed: &TimedPacket) -> bool {
+    open.marks[side] == Some(Mark::of(&timed.packet)) && !open.has_doubtful_packets
 }

@@ -7,6 +7,7 @@
 use super::{DirectionState, MID_CONNECTION, SAME_COUNTER};
 use crate::{
     attribute::replay::MOST_PIECES,
+    memory::room_for_more,
     verdict::{SentOnce, Transmission},
 };
 use recoup_units::{Instant, Offset, Span, partition_point_near};
@@ -15,6 +16,9 @@ use std::{cmp::Ordering, collections::VecDeque};
 
 /// The most entries kept.
 const MOST_OUTSTANDING: usize = 1 << 16;
+
+/// Entries for which there is room at first: an end that only sends a request has no more.
+const FEWEST_OUTSTANDING: usize = 4;
 
 /// Entries whose segments are counted one by one.
 pub(super) const MOST_COUNTED: usize = 1024;
@@ -77,6 +81,9 @@ impl DirectionState {
         if self.outstanding.len() >= MOST_OUTSTANDING {
             self.outstanding.pop_front();
             self.acknowledged = self.acknowledged.saturating_sub(1);
+        }
+        if self.outstanding.len() == self.outstanding.capacity() {
+            self.outstanding.reserve_exact(room_for_more(self.outstanding.len(), FEWEST_OUTSTANDING));
         }
         self.outstanding.push_back(packet);
     }

@@ -82,7 +82,7 @@ fn packets_are_unpacked_as_they_were() {
     // One room for all: nothing is left of the packet before.
     let mut room = TimedPacket::default();
     for (index, full) in packets.iter().enumerate() {
-        all.unpack(index, &mut room);
+        all.unpack(index, false, &mut room);
         assert_eq!(room.packet, *full);
         assert_eq!(room.time, Instant::from_millis(full.frame));
         assert_eq!(all.ends(index), ConnectionEnds::of(&full.endpoints));
