@@ -12,6 +12,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`ends`] | the ends of a connection as integers |
+//! | [`fields`] | the fields by which every packet is followed, and packets that have no others |
 //! | [`packed`] | keeps packets compact until their shard takes them |
 //! | [`table`] | finds the connection of each packet, in bounded memory |
 //! | [`points`] | tells the capture points of a merged file apart |
@@ -25,6 +26,7 @@
 pub(crate) mod connection;
 pub(crate) mod direction;
 mod ends;
+pub(crate) mod fields;
 mod held;
 pub(crate) mod packed;
 pub(crate) mod points;

@@ -137,6 +137,24 @@ impl Headers {
         self.has(fact::OVERLONG | fact::OPTIONS_INCOMPLETE)
     }
 
+    /// Whether it shows nothing of ECN in its IP header, is not [odd](Self::is_odd), and has no options but timestamps.
+    #[inline]
+    pub const fn is_plain(&self) -> bool {
+        !self.has(fact::OVERLONG | fact::OPTIONS_INCOMPLETE | fact::OTHER_OPTIONS | fact::ECN)
+    }
+
+    /// Whether the addresses are those in [`RareHeaders`], and nothing else is there.
+    #[inline]
+    pub const fn has_rare_addresses_only(&self) -> bool {
+        self.facts & (fact::IPV6 | fact::OTHER_OPTIONS) == fact::IPV6
+    }
+
+    /// The timestamps, if it has any. Other options may be in [`RareHeaders`].
+    #[inline]
+    pub fn timestamps(&self) -> Option<Timestamps> {
+        self.has(fact::TIMESTAMPS).then_some(self.timestamps)
+    }
+
     /// Whether some headers are in [`RareHeaders`].
     #[inline]
     pub const fn has_rare(&self) -> bool {
@@ -261,7 +279,7 @@ impl Headers {
         segment.window = self.window;
         segment.flags = self.flags;
         let options = &mut segment.options;
-        options.timestamps = self.has(fact::TIMESTAMPS).then_some(self.timestamps);
+        options.timestamps = self.timestamps();
         options.sack.clear();
         options.mss = None;
         options.window_scale = None;

@@ -29,6 +29,7 @@ mod merged_analyses;
 mod path_mtu;
 mod paused;
 mod pieces;
+mod plain;
 mod selection;
 mod tunnels;
 
@@ -88,8 +89,10 @@ impl Conversation {
         };
         let ticks = (at.as_nanos() / 1_000_000) as u32;
         let echo = self.packets.iter().rev().find(|p| p.endpoints.src != self.ends[side]);
-        segment.options.timestamps =
-            Some(Timestamps { value: ticks, echo: echo.map_or(0, |p| p.segment.options.timestamps.unwrap().value) });
+        segment.options.timestamps = Some(Timestamps {
+            value: ticks,
+            echo: echo.and_then(|p| p.segment.options.timestamps).map_or(0, |ts| ts.value),
+        });
         change(&mut segment);
         self.ip_id[side] += 1;
         self.packets.push(CapturedPacket {
@@ -148,6 +151,7 @@ fn finished<F: Findings>(
 fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     paused::check(packets, settings);
     selection::check(packets, settings);
+    plain::check(packets, settings);
     let kept = merged_parts(follow(packets.iter().copied(), settings, Kept::default));
     for connection in &kept.connections {
         for direction in &connection.directions {

@@ -3,6 +3,7 @@
 mod attention;
 mod ecn;
 mod handshake;
+mod plain;
 mod succession;
 mod tunnels;
 

@@ -12,6 +12,7 @@ mod id_counter;
 mod mss;
 mod outstanding;
 mod path_mtu;
+mod plain;
 mod probes;
 mod recent_acks;
 mod recording;
@@ -20,7 +21,7 @@ mod skim;
 mod time;
 mod unseen_original;
 
-use super::{rtts::Rtts, shared::DirectionContext};
+use super::{fields::TcpFields, rtts::Rtts, shared::DirectionContext};
 use crate::{
     attribute::{
         context::EpisodeContext,
@@ -34,8 +35,8 @@ use crate::{
 };
 use acks::Reports;
 use away::AwayState;
-pub(crate) use duplicates::fingerprint;
 use duplicates::{AT_ONCE, RecentPackets};
+pub(crate) use duplicates::{fingerprint, fingerprint_of};
 use id_counter::IdCounter;
 use mss::{LEAST_FULL_SEGMENT, Mss};
 use outstanding::{OutstandingPacket, SentPacket};
@@ -302,7 +303,7 @@ impl DirectionState {
     #[inline]
     pub fn on_packet(&mut self, packet: &CapturedPacket, len: u32, now: Instant, context: DirectionContext<'_>) {
         let segment = &packet.segment;
-        let follows_lost = self.on_arrival(packet, len > 0, now, context);
+        let follows_lost = self.on_arrival(&TcpFields::of(packet), len > 0, now, context);
         let isn = *self.isn.get_or_insert(segment.seq);
         let reset = segment.flags.contains(Flags::RST);
         if len == 0 || reset {
@@ -438,16 +439,8 @@ impl DirectionState {
             self.window_probe = span.start;
             return;
         }
-        let sent = SentPacket { at: now, ts: segment.options.timestamps.map(|ts| ts.value), ip_id: packet.ip_id };
-        self.divide_at_new(segment, now, span, context);
-        if let Some(late) = &mut self.late_acks
-            && late.nagle.may_release()
-        {
-            let lag = context.shared.response_time(context.side);
-            let lag = if context.shared.is_away(context.side) { lag } else { 0 };
-            let small = segment.payload_len < self.mss.bytes();
-            late.nagle.on_new(now, lag + patience(lag, self.rtts.least_nanos()).usual, small);
-        }
+        let fields = TcpFields::of(packet);
+        let sent = self.begin_new(&fields, now, span, context);
         if span.start > self.nxt {
             self.missing += span.start.since(self.nxt);
             self.push(OutstandingPacket::uncaptured(Span::new(self.nxt, span.start), sent));
@@ -457,14 +450,35 @@ impl DirectionState {
         if self.is_recording() {
             self.record_new(segment, now, span, context);
         }
+        self.end_new(span);
+        if self.is_unconfirmed && self.unconfirmed_ack <= self.nxt {
+            self.accept_unconfirmed_ack();
+        }
+    }
+
+    /// A packet above `snd_nxt` is sent.
+    #[inline(always)]
+    fn begin_new(&mut self, fields: &TcpFields, now: Instant, span: Span, context: DirectionContext<'_>) -> SentPacket {
+        self.divide_at_new(fields.flags.contains(Flags::FIN), now, span, context);
+        if let Some(late) = &mut self.late_acks
+            && late.nagle.may_release()
+        {
+            let lag = context.shared.response_time(context.side);
+            let lag = if context.shared.is_away(context.side) { lag } else { 0 };
+            let small = fields.payload_len < self.mss.bytes();
+            late.nagle.on_new(now, lag + patience(lag, self.rtts.least_nanos()).usual, small);
+        }
+        SentPacket { at: now, ts: fields.timestamps.map(|ts| ts.value), ip_id: fields.ip_id }
+    }
+
+    /// The packet of `span`, above `snd_nxt`, is outstanding.
+    #[inline(always)]
+    fn end_new(&mut self, span: Span) {
         if let Some(away) = &mut self.away {
             away.on_new();
         }
         self.nxt = span.end;
         self.note_outstanding();
-        if self.is_unconfirmed && self.unconfirmed_ack <= self.nxt {
-            self.accept_unconfirmed_ack();
-        }
     }
 
     /// The connection has ended. Returns what it showed of the hosts.

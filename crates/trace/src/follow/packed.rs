@@ -1,6 +1,12 @@
 //! The packets of a round as they wait for their shard. Most take up one cache line.
 
-use super::{TimedPacket, ends::ConnectionEnds};
+use super::{
+    TimedPacket,
+    direction::fingerprint_of,
+    ends::ConnectionEnds,
+    fields::{PlainPacket, are_plain, fields_of},
+    points::Mark,
+};
 use crate::{
     finding::Renumbering,
     read::{CapturedPacket, Packet, Tunnel},
@@ -175,6 +181,31 @@ impl PackedPackets {
         }
     }
 
+    /// The packet, if it is plain.
+    #[inline(always)]
+    pub fn plain(&self, index: usize) -> Option<PlainPacket> {
+        let packed = &self.packets[index];
+        let headers = &packed.headers;
+        if !are_plain(headers) {
+            return None;
+        }
+        let mut frame = self.frame(packed);
+        if let Some(rare) = self.rare.get(packed.rare as usize) {
+            if !rare.is_plain(packed) {
+                return None;
+            }
+            frame = rare.frame;
+        }
+        Some(PlainPacket {
+            time: packed.time,
+            frame,
+            // Of the numbers as they stand in memory, where two are read at once.
+            fingerprint: fingerprint_of(&fields_of(headers), &[]),
+            fields: fields_of(headers),
+            mark: Mark::on_first_interface(packed.link, headers.hop_limit, packed.outgoing),
+        })
+    }
+
     /// Writes a packet in full to `full`, which may hold another one. `same_ends`: it holds one with the same endpoints.
     #[inline]
     pub fn unpack(&self, index: usize, same_ends: bool, full: &mut TimedPacket) {
@@ -205,6 +236,16 @@ impl PackedPackets {
 }
 
 impl RareFacts {
+    /// Whether nothing is rare about this packet but its addresses.
+    #[inline]
+    fn is_plain(&self, packed: &PackedPacket) -> bool {
+        packed.headers.has_rare_addresses_only()
+            && self.at == packed.time
+            && self.interface == 0
+            && self.path_mtu.is_none()
+            && self.tunnel.is_none()
+    }
+
     /// Writes the facts of the packet with these headers.
     fn unpack(&self, headers: &Headers, packet: &mut CapturedPacket) {
         packet.frame = self.frame;

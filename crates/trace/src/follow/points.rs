@@ -38,6 +38,18 @@ impl Mark {
         Self { interface: packet.interface, link: packet.link, hop_limit: packet.hop_limit, outgoing: packet.outgoing }
     }
 
+    /// The mark of a packet on the first interface of its file.
+    #[inline]
+    pub fn on_first_interface(link: u32, hop_limit: u8, outgoing: Option<bool>) -> Self {
+        Self { interface: 0, link, hop_limit, outgoing }
+    }
+
+    /// Whether the capturing host sent such packets, if the capture says so.
+    #[inline]
+    pub fn outgoing(self) -> Option<bool> {
+        self.outgoing
+    }
+
     /// How much it differs from another: the interface counts most, the hop limit least.
     fn distance(&self, other: &Self) -> (bool, bool, bool, u8) {
         (

@@ -1,6 +1,6 @@
 //! State that both directions of a connection share.
 
-use super::{rtts::ResponseTime, vantage};
+use super::{fields::TcpFields, rtts::ResponseTime, vantage};
 use crate::{
     attribute::context::{EpisodeContext, ReplayContext},
     finding::Vantage,
@@ -148,30 +148,40 @@ impl Shared {
         src == dst || (src.is_loopback() && dst.is_loopback())
     }
 
+    /// Whether what the capture says of a packet's sender is nothing new: `outgoing`, where direction `side` is concerned.
+    #[inline]
+    pub fn knows_origin(&self, outgoing: Option<bool>, side: usize) -> bool {
+        outgoing.is_none_or(|outgoing| self.outgoing[side] == Some(outgoing))
+    }
+
     /// Takes a packet of direction `side` that takes `len` of the sequence space.
     #[inline(always)]
     pub fn on_packet(&mut self, packet: &CapturedPacket, len: u32, now: Instant, side: usize) {
-        if packet.outgoing.is_some_and(|outgoing| self.outgoing[side] != Some(outgoing)) {
+        if !self.knows_origin(packet.outgoing, side) {
             self.on_new_origin(packet.outgoing, side);
         }
-        self.last_packet_at[side] = now;
         self.has_syn |= packet.segment.flags.contains(Flags::SYN);
+        self.on_fields(&TcpFields::of(packet), len, now, side);
+        self.sack |= !packet.segment.options.sack.is_empty();
+        if packet.may_lack_blocks() {
+            self.blocks_cut_at[side] = now;
+        }
+    }
+
+    /// Takes the fields of a packet of direction `side` that takes `len` of the sequence space.
+    #[inline(always)]
+    pub fn on_fields(&mut self, fields: &TcpFields, len: u32, now: Instant, side: usize) {
+        self.last_packet_at[side] = now;
         self.has_bare[side] |= len == 0;
-        let options = &packet.segment.options;
-        if let Some(ts) = options.timestamps {
+        if let Some(ts) = fields.timestamps {
             // The peer may decline timestamps that a SYN offers (RFC 7323 §3.2).
-            let flags = packet.segment.flags;
-            self.timestamps |= !flags.contains(Flags::SYN) || flags.contains(Flags::ACK);
+            self.timestamps |= !fields.flags.contains(Flags::SYN) || fields.flags.contains(Flags::ACK);
             self.response_times[1 - side].on_timestamp(now, ts.value);
             if ts.echo != 0
                 && let Some(took) = self.response_times[side].on_echo(now, ts.echo)
             {
                 self.on_response(took, side);
             }
-        }
-        self.sack |= !options.sack.is_empty();
-        if packet.may_lack_blocks() {
-            self.blocks_cut_at[side] = now;
         }
     }
 

@@ -24,6 +24,7 @@ use super::{
     points::{Mark, Pair},
 };
 use crate::{
+    ablation::{Step, reaches},
     analyze::ConnectionFilter,
     attribute::{
         context::ReplayContext,
@@ -209,10 +210,24 @@ impl ConnectionTable {
             for (group, slot) in batch.iter().zip(slots) {
                 let mut only = self.take_only(slot, group);
                 let mut before = None;
+                let mut uneventful = only.as_ref().is_some_and(|only| self.is_uneventful(&only.connection));
                 for (index, from_upper) in groups.members(group) {
+                    if uneventful
+                        && let Some(only) = &mut only
+                        && let Some(plain) = packets.plain(index)
+                        && only.connection.on_plain_packet(
+                            &plain,
+                            usize::from(from_upper != only.opened_by_upper),
+                            self.idle,
+                            &self.replay_context,
+                        )
+                    {
+                        continue;
+                    }
                     packets.unpack(index, before == Some(from_upper), &mut room);
                     before = Some(from_upper);
                     only = self.on_member(&room, from_upper, group, only, findings);
+                    uneventful = only.as_ref().is_some_and(|only| self.is_uneventful(&only.connection));
                 }
                 if let Some(only) = only {
                     self.put_back(only);
@@ -222,6 +237,12 @@ impl ConnectionTable {
         self.groups = groups;
         let ended = &mut self.lingering.make_contiguous()[lingered..];
         ended.sort_by_key(|(until, ..)| *until);
+    }
+
+    /// Whether plain packets of a connection may go the short way.
+    #[inline]
+    fn is_uneventful(&self, connection: &ConnectionState) -> bool {
+        reaches(Step::Sample) && self.replay_context.timeline.is_none() && connection.is_uneventful()
     }
 
     /// Takes the next packet of a group; `only` is its only connection, if known. Returns that.

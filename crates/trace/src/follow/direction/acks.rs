@@ -14,7 +14,7 @@ use crate::{
         nagle,
     },
     finding::Vantage,
-    follow::shared::DirectionContext,
+    follow::{fields::TcpFields, shared::DirectionContext},
     read::CapturedPacket,
 };
 use recoup_recovery::Ack;
@@ -34,6 +34,19 @@ const LEAST_FULL: u32 = 536;
 /// SACK blocks this far outside of what is known, in bytes, may report data that was not captured. Of random numbers one
 /// in two thousand is as near.
 const MOST_ASTRAY: u64 = 1 << 20;
+
+/// An ACK from the peer that is not below `snd_una`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeardAck {
+    pub now: Instant,
+    pub frame: u64,
+    pub ip_id: Option<u16>,
+    pub cumulative: Offset,
+    /// Scaled.
+    pub window: u32,
+    /// Data, a SYN or a FIN.
+    pub carries_data: bool,
+}
 
 /// How many SACK blocks reported something that may have been sent, and how many did not.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -98,17 +111,28 @@ impl DirectionState {
         self.window = window;
         let acked = self.acked;
         self.acked = acked.max(cumulative);
+        let fields = TcpFields::of(packet);
+        // The echo of an ACK whose options are cut may belong to a duplicate.
+        let echo = (fields.timestamps.filter(|_| !packet.may_lack_blocks())).map(|ts| ts.echo);
         if self.episode.is_some() {
             let mut ack = Ack::new(cumulative, window.into());
             ack.carries_data = carries_data;
             self.pass_ack_to_episode(packet, now, isn, (acked, &mut ack), peer, context);
-            self.remember_ack(packet, now, cumulative, ack.blocks(), context);
+            self.remember_ack(&fields, echo, now, cumulative, ack.blocks(), context);
         } else {
-            self.remember_ack(packet, now, cumulative, &[], context);
+            self.remember_ack(&fields, echo, now, cumulative, &[], context);
         }
         if cumulative < self.una {
             return None;
         }
+        let heard = HeardAck { now, frame: packet.frame, ip_id: packet.ip_id, cumulative, window, carries_data };
+        self.advance(heard, peer, context)
+    }
+
+    /// Takes an ACK that is not below `snd_una`. Returns what [`on_ack`](Self::on_ack) does.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, ack: HeardAck, peer: &Self, context: DirectionContext<'_>) -> Option<u64> {
+        let HeardAck { now, frame, ip_id, cumulative, window, carries_data } = ack;
         let before = self.heard_here();
         self.window_edge = cumulative + u64::from(window);
         if window == 0 && cumulative < self.nxt {
@@ -121,9 +145,9 @@ impl DirectionState {
         self.advanced_at = now;
         let bytes = cumulative.since(self.una);
         let response_time = context.shared.response_time(context.side);
-        let missing = || peer.ids.lost_before(packet.ip_id);
+        let missing = || peer.ids.lost_before(ip_id);
         let absent = !context.shared.has_bare[1 - context.side];
-        let took = self.remember_acknowledged(cumulative, (now, packet.frame), response_time, missing, absent);
+        let took = self.remember_acknowledged(cumulative, (now, frame), response_time, missing, absent);
         if let Some(took) = took
             && !carries_data
             && cumulative == self.nxt
@@ -206,9 +230,10 @@ impl DirectionState {
     /// Away from the sender, keeps an ACK of all below `cumulative` for recordings that start before it has
     /// reached the sender.
     #[inline(always)]
-    fn remember_ack(
+    pub(super) fn remember_ack(
         &mut self,
-        packet: &CapturedPacket,
+        fields: &TcpFields,
+        echo: Option<u32>,
         now: Instant,
         cumulative: Offset,
         blocks: &[Span],
@@ -217,15 +242,7 @@ impl DirectionState {
         if !context.shared.is_away(context.side) {
             return;
         }
-        let timestamps = packet.segment.options.timestamps;
-        let ack = PassingAck {
-            at: now,
-            cumulative,
-            window: self.window,
-            blocks,
-            segment: &packet.segment,
-            echo: (timestamps.filter(|_| !packet.may_lack_blocks())).map(|ts| ts.echo),
-        };
+        let ack = PassingAck { at: now, cumulative, window: self.window, blocks, fields, echo };
         let way = context.shared.response_time(context.side);
         // Those that are forgotten soon.
         self.hear_until(now.minus_nanos(way), way);

@@ -11,9 +11,8 @@ use super::{DirectionState, recent_acks::RecentAcks, send_clock::SendClock, unse
 use crate::{
     attribute::tape::Departure,
     cost::{division::Heard, lost::delays::LEAST_DELAY},
-    follow::shared::DirectionContext,
+    follow::{fields::TcpFields, shared::DirectionContext},
     memory::allocated,
-    read::CapturedPacket,
 };
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -60,16 +59,8 @@ impl AwayState {
     /// A packet was captured at `now`, of which `lost` before it were not. Returns whether packets are
     /// missing before it.
     #[inline]
-    fn on_packet(
-        &mut self,
-        packet: &CapturedPacket,
-        carries_data: bool,
-        now: Instant,
-        lost: Option<u16>,
-        way: u64,
-    ) -> bool {
-        let segment = &packet.segment;
-        let mut departure = match segment.options.timestamps {
+    fn on_packet(&mut self, fields: &TcpFields, carries_data: bool, now: Instant, lost: Option<u16>, way: u64) -> bool {
+        let mut departure = match fields.timestamps {
             Some(ts) => {
                 let departure = self.clock.on_segment(ts.value, now);
                 self.note_delay(self.clock.held_up(Some(ts.value), now), now, way.max(LEAST_SPIKE));
@@ -86,7 +77,7 @@ impl AwayState {
         }
         departure.unseen = unseen;
         self.departed = departure;
-        self.shown = SenderShown::by(packet, now);
+        self.shown = SenderShown::by(fields, now);
         lost > 0
     }
 
@@ -164,23 +155,27 @@ impl DirectionState {
     #[inline]
     pub fn on_arrival(
         &mut self,
-        packet: &CapturedPacket,
+        fields: &TcpFields,
         carries_data: bool,
         now: Instant,
         context: DirectionContext<'_>,
     ) -> bool {
-        let payload = packet.segment.payload_len;
-        let segments = if payload <= 1 || payload <= self.mss.bytes() {
-            1
-        } else {
-            u16::try_from(payload.div_ceil(self.mss.bytes())).unwrap_or(1)
-        };
-        let lost = self.ids.on_packet(packet.ip_id, segments);
+        let lost = self.ids.on_packet(fields.ip_id, self.segments_in(fields.payload_len));
         if !context.shared.is_away(context.side) {
             return false;
         }
         let away = self.away.get_or_insert_default();
-        away.on_packet(packet, carries_data, now, lost, context.shared.response_time(context.side))
+        away.on_packet(fields, carries_data, now, lost, context.shared.response_time(context.side))
+    }
+
+    /// Into how many packets a network card cuts one with this payload.
+    #[inline]
+    pub(super) fn segments_in(&self, payload: u32) -> u16 {
+        if payload <= 1 || payload <= self.mss.bytes() {
+            1
+        } else {
+            u16::try_from(payload.div_ceil(self.mss.bytes())).unwrap_or(1)
+        }
     }
 
     /// When the latest packet left, which was captured `now`.

@@ -11,9 +11,12 @@ use super::{
     DirectionState,
     outstanding::{OutstandingPacket, SentPacket},
 };
-use crate::{follow::shared::DirectionContext, read::CapturedPacket};
+use crate::{
+    follow::{fields::TcpFields, shared::DirectionContext},
+    read::CapturedPacket,
+};
 use recoup_units::{Instant, Span};
-use recoup_wire::Flags;
+use recoup_wire::{Flags, SeqNumber};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -107,17 +110,21 @@ fn tick(at: Instant) -> u32 {
 /// A multilinear hash of all TCP fields and the IP identification.
 #[inline]
 pub(crate) fn fingerprint(packet: &CapturedPacket) -> u32 {
-    let segment = &packet.segment;
+    fingerprint_of(&TcpFields::of(packet), packet.segment.options.sack.as_slice())
+}
+
+/// The [`fingerprint`] of a packet with these fields and SACK blocks.
+#[inline(always)]
+pub(crate) fn fingerprint_of(fields: &TcpFields, blocks: &[[SeqNumber; 2]]) -> u32 {
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-    let timestamps = segment.options.timestamps;
-    let timestamps = timestamps.map_or(0, |timestamps| pair(timestamps.echo, timestamps.value));
-    let id = u32::from(packet.ip_id.unwrap_or_default());
-    let rest = pair(segment.payload_len ^ u32::from(segment.flags.bits()) << 24, id << 16 | u32::from(segment.window));
+    let timestamps = fields.timestamps.map_or(0, |timestamps| pair(timestamps.echo, timestamps.value));
+    let id = u32::from(fields.ip_id.unwrap_or_default());
+    let rest = pair(fields.payload_len ^ u32::from(fields.flags.bits()) << 24, id << 16 | u32::from(fields.window));
     // Numbers that follow one another in memory are read at once.
-    let mut sum = pair(segment.ack.0, segment.seq.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut sum = pair(fields.ack.0, fields.seq.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     sum = sum.wrapping_add(timestamps.wrapping_mul(0xbf58_476d_1ce4_e5b9));
     sum = sum.wrapping_add(rest.wrapping_mul(0x94d0_49bb_1331_11eb));
-    for [left, right] in segment.options.sack.as_slice() {
+    for [left, right] in blocks {
         let block = pair(left.0, right.0).wrapping_mul(0xd6e8_feb8_6659_fd93);
         sum = sum.rotate_left(5).wrapping_add(block);
     }

@@ -55,6 +55,12 @@ impl IdCounter {
         (reliable && is_loss).then_some(lost)
     }
 
+    /// Whether packets would count as lost just before one with this identification.
+    #[inline]
+    pub fn would_miss(&self, id: Option<u16>) -> bool {
+        self.lost_before(id).is_some_and(|lost| lost > 0)
+    }
+
     /// The numbers follow one another, as far as known.
     fn is_reliable(&self) -> bool {
         self.followed >= LEAST_FOLLOWED.max(self.needed)

@@ -6,10 +6,10 @@
 //! While the receiver sends new data, each of its segments repeats the same ACK. Only the first and
 //! the last of these segments are kept.
 
-use crate::memory::HeapSize;
+use crate::{follow::fields::TcpFields, memory::HeapSize};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Flags, Segment, SeqNumber};
+use recoup_wire::{Flags, SeqNumber};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -46,20 +46,19 @@ pub(super) struct PassingAck<'a> {
     pub window: u32,
     /// Its SACK blocks.
     pub blocks: &'a [Span],
-    pub segment: &'a Segment,
+    pub fields: &'a TcpFields,
     pub echo: Option<u32>,
 }
 
 impl PassingAck<'_> {
     /// Its timestamp value and its sequence number.
     fn ts(&self) -> Option<(u32, SeqNumber)> {
-        let ts = self.segment.options.timestamps?;
-        Some((ts.value, self.segment.seq))
+        Some((self.fields.timestamps?.value, self.fields.seq))
     }
 
     /// Whether it comes with payload, and without a FIN.
     fn is_in_stream(&self) -> bool {
-        self.segment.payload_len > 0 && !self.segment.flags.contains(Flags::FIN)
+        self.fields.payload_len > 0 && !self.fields.flags.contains(Flags::FIN)
     }
 
     /// Whether this ACK comes with new data and says the same as `before`.
@@ -86,7 +85,7 @@ impl RecentAck {
             window: ack.window,
             echo: ack.echo,
             ts: ack.ts(),
-            carries_data: ack.segment.sequence_len() > 0,
+            carries_data: ack.fields.sequence_len() > 0,
             in_stream: ack.is_in_stream(),
             repeats: repeats.into(),
             blocks: (!ack.blocks.is_empty()).then(|| ack.blocks.into()),

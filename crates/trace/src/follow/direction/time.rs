@@ -8,7 +8,6 @@ use crate::{
     follow::shared::DirectionContext,
 };
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Flags, Segment};
 
 /// Every window has room for this.
 const NO_EDGE: Offset = Offset(u64::MAX);
@@ -62,7 +61,7 @@ impl DirectionState {
 
     /// The sender sends new data.
     #[inline]
-    pub fn divide_at_new(&mut self, segment: &Segment, now: Instant, span: Span, context: DirectionContext<'_>) {
+    pub fn divide_at_new(&mut self, is_fin: bool, now: Instant, span: Span, context: DirectionContext<'_>) {
         let (at, heard, lag) = self.sent_by(now, context);
         if span.start > self.nxt && !context.shared.is_away(context.side) {
             self.divide_at_missing(Span::new(self.nxt, span.start), now, context);
@@ -70,7 +69,7 @@ impl DirectionState {
         let patience = patience(lag, self.rtts.least_nanos());
         let mss = self.mss.bytes();
         self.division.on_new(at, span, mss, heard, patience);
-        if span.len() == 1 && segment.flags.contains(Flags::FIN) && heard.una >= span.start {
+        if span.len() == 1 && is_fin && heard.una >= span.start {
             self.division.on_lone_fin();
         }
     }

@@ -22,7 +22,10 @@ use super::{
     outstanding::{OutstandingPacket, SentPacket},
     probes::LEAST_IDLE,
 };
-use crate::{follow::shared::DirectionContext, read::CapturedPacket};
+use crate::{
+    follow::{fields::TcpFields, shared::DirectionContext},
+    read::CapturedPacket,
+};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber, Timestamps};
 use serde::{Deserialize, Serialize};
@@ -42,17 +45,17 @@ pub(super) struct SenderShown {
 }
 
 impl SenderShown {
-    /// The state that `packet` shows, if it is an ACK with timestamps.
-    pub fn by(packet: &CapturedPacket, at: Instant) -> Option<Self> {
-        let segment = &packet.segment;
-        let timestamps = segment.options.timestamps?;
-        (segment.flags.contains(Flags::ACK)).then_some(Self {
+    /// The state that a packet shows, if it is an ACK with timestamps.
+    #[inline]
+    pub fn by(fields: &TcpFields, at: Instant) -> Option<Self> {
+        let timestamps = fields.timestamps?;
+        (fields.flags.contains(Flags::ACK)).then_some(Self {
             at,
             timestamps,
-            ip_id: packet.ip_id,
-            ack: segment.ack,
-            window: segment.window,
-            is_bare: segment.sequence_len() == 0,
+            ip_id: fields.ip_id,
+            ack: fields.ack,
+            window: fields.window,
+            is_bare: fields.sequence_len() == 0,
             lost_since: 0,
         })
     }
@@ -82,7 +85,7 @@ impl DirectionState {
     /// Whether a packet with the next new byte was sent before. `before`: what the packet captured
     /// before it showed; others are missing between the two.
     fn repeats_unseen(&self, packet: &CapturedPacket, before: &SenderShown, context: DirectionContext<'_>) -> bool {
-        let (Some(shown), Some(away)) = (SenderShown::by(packet, before.at), &self.away) else {
+        let (Some(shown), Some(away)) = (SenderShown::by(&TcpFields::of(packet), before.at), &self.away) else {
             return false;
         };
         let Some(elapsed) = away.clock.between(before.timestamps.value, shown.timestamps.value) else {

@@ -93,7 +93,7 @@ fn tape(steps: &[(u64, Op)]) -> (Tape, u32) {
 }
 
 /// Result of a replay.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Report {
     explained: Vec<(u32, Triggers, bool)>,
     score: Score,
@@ -186,7 +186,9 @@ fn probes_that_made_no_difference_change_nothing() {
         let with = replay(tape, with, true);
         let without = replay(tape, without, true);
         if with.same_without_probes {
-            assert_eq!(with, without, "{:?}", tape.steps());
+            // Without probes, more is skipped.
+            let expected = Report { skipped: with.skipped, ..without.clone() };
+            assert_eq!(with, expected, "{:?}", tape.steps());
         }
         different += u32::from((with.explained, with.score) != (without.explained, without.score));
         u32::from(with.same_without_probes)

@@ -5,14 +5,21 @@ const WAY: u64 = 100;
 
 /// The sequence number is the time if there is payload.
 fn push(acks: &mut RecentAcks, at: u64, cumulative: u64, payload_len: u32) {
-    let mut segment = Segment { seq: SeqNumber(at as u32 * payload_len.min(1)), payload_len, ..Segment::default() };
-    segment.options.timestamps = Some(Timestamps { value: at as u32, echo: 1 });
+    let fields = TcpFields {
+        seq: SeqNumber(at as u32 * payload_len.min(1)),
+        ack: SeqNumber(0),
+        payload_len,
+        window: 0,
+        flags: Flags::ACK,
+        timestamps: Some(Timestamps { value: at as u32, echo: 1 }),
+        ip_id: None,
+    };
     let ack = PassingAck {
         at: Instant::from_nanos(at),
         cumulative: Offset(cumulative),
         window: 1000,
         blocks: &[],
-        segment: &segment,
+        fields: &fields,
         echo: Some(1),
     };
     acks.push(ack, WAY);
