@@ -22,8 +22,13 @@ import time
 
 #: What each process of Python runs. `CAPTURE` and `OUT` are arguments; what it prints is what it counted.
 PYTHON = {
-    "imports": "import recoup, pyarrow, pyarrow.parquet",
+    "imports": "import recoup",
     "retransmissions": """
+import recoup
+a = recoup.analyze(CAPTURE, progress=False)
+a.retransmissions.write_parquet(OUT)
+""",
+    "pyarrow": """
 import recoup, pyarrow, pyarrow.parquet
 a = recoup.analyze(CAPTURE, progress=False)
 # pyarrow.table() would import pandas, if it is installed.
@@ -144,6 +149,7 @@ def overhead(capture: str, program: str, runs: int) -> None:
         cases = {
             "program, retransmissions": [*analyze, "--retransmissions", "--format", "parquet", "-o", out],
             "Python, retransmissions": python("retransmissions", capture, out),
+            "Python, retransmissions by pyarrow": python("pyarrow", capture, out),
             "program, summary": [*analyze, "--summary"],
             "Python, summary": python("summary", capture, out),
             "Python, all tables": python("everything", capture, out),

@@ -1,6 +1,6 @@
 //! Tables of results: Arrow record batches that other libraries take over without a copy.
 
-use crate::errors::defect;
+use crate::errors::{defect, wrong};
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
@@ -12,8 +12,10 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 use recoup_captures::analysis::{Analyzed, Tabular};
+use recoup_support::output_file::{OutputError, OutputFile};
 use recoup_support::suggest::did_you_mean;
 use recoup_table::{Batches, Columns, Part};
+use std::path::PathBuf;
 
 /// Rows of a result. `polars.DataFrame`, `pandas.DataFrame.from_arrow`, `pyarrow.table` and DuckDB take it as it is, by
 /// the Arrow PyCapsule interface, without a copy.
@@ -160,6 +162,17 @@ impl Table {
     /// All rows as a list of dicts, for small tables. Data frames are quicker.
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.rows_from(py, 0, usize::MAX)
+    }
+
+    /// Writes the rows as a Parquet file, as the program does. Units and descriptions are not in the file.
+    fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| {
+            let mut file = OutputFile::create(&path)?;
+            let written = self.0.write_parquet(&mut file);
+            written.map_err(|source| OutputError { path, source })?;
+            file.publish()
+        })
+        .map_err(wrong)
     }
 
     fn __repr__(&self) -> String {

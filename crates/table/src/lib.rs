@@ -14,9 +14,12 @@
 //! | `columns` | typed columns with name, unit and description |
 //! | `row_file` | files of rows that are written as they come |
 //! | `text`, `json`, `csv`, `parquet`, `arrow` | the forms of these columns; JSON documents with `schema` and `version` |
+//! | `batches_parquet` | Parquet from record batches |
 
 #[cfg(feature = "arrow")]
 mod arrow;
+#[cfg(all(feature = "arrow", feature = "parquet"))]
+mod batches_parquet;
 mod columns;
 mod csv;
 mod format;

@@ -41,10 +41,7 @@ impl<R: 'static> Columns<R> {
 
     /// A file without rows.
     pub(crate) fn begin_parquet<W: Write + Send>(&self, several: bool, out: W) -> io::Result<FileWriter<W>> {
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
-        let properties = Arc::new(properties.build());
-        let schema = schema(&self.leaves(), several).map_err(io_error)?;
-        SerializedFileWriter::new(out, schema, properties).map_err(io_error)
+        begin(schema(&self.leaves(), several), out).map_err(io_error)
     }
 
     /// Writes the rows of a part as row groups.
@@ -78,18 +75,32 @@ impl<R: 'static> Columns<R> {
     }
 }
 
-fn schema<R>(leaves: &[Leaf<'_, R>], several: bool) -> Result<Arc<Type>, ParquetError> {
-    let columns = leaves.iter().map(|leaf| {
-        let (physical, logical) = leaf.column.cell.types();
-        field(&leaf.name, physical, logical)
-    });
-    let source = several.then(|| field(SOURCE, Physical::BYTE_ARRAY, Some(LogicalType::String)));
-    let fields = columns.chain(source).collect::<Result<_, _>>()?;
-    let schema = Type::group_type_builder("recoup").with_fields(fields);
-    schema.build().map(Arc::new)
+/// Begins a file with these columns.
+pub(crate) fn begin<W: Write + Send>(
+    fields: impl Iterator<Item = Result<Arc<Type>, ParquetError>>,
+    out: W,
+) -> Result<FileWriter<W>, ParquetError> {
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    let schema = Type::group_type_builder("recoup").with_fields(fields.collect::<Result<_, _>>()?);
+    SerializedFileWriter::new(out, Arc::new(schema.build()?), Arc::new(properties.build()))
 }
 
-fn field(name: &str, physical: Physical, logical: Option<LogicalType>) -> Result<Arc<Type>, ParquetError> {
+fn schema<R>(leaves: &[Leaf<'_, R>], several: bool) -> impl Iterator<Item = Result<Arc<Type>, ParquetError>> {
+    let columns = leaves.iter().map(|leaf| field(&leaf.name, leaf.column.cell.types()));
+    columns.chain(several.then(|| field(SOURCE, TEXT)))
+}
+
+/// How a cell is stored, and what it means.
+pub(crate) type Types = (Physical, Option<LogicalType>);
+
+pub(crate) const TEXT: Types = (Physical::BYTE_ARRAY, Some(LogicalType::String));
+
+/// A moment.
+pub(crate) fn time() -> Types {
+    (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS)))
+}
+
+pub(crate) fn field(name: &str, (physical, logical): Types) -> Result<Arc<Type>, ParquetError> {
     Type::primitive_type_builder(name, physical)
         .with_repetition(Repetition::OPTIONAL)
         .with_logical_type(logical)
@@ -98,16 +109,13 @@ fn field(name: &str, physical: Physical, logical: Option<LogicalType>) -> Result
 }
 
 impl<R> Cell<R> {
-    fn types(&self) -> (Physical, Option<LogicalType>) {
+    fn types(&self) -> Types {
         match self {
-            Self::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Self::Text(_) => TEXT,
             Self::Integer(_) | Self::Signed(_) => (Physical::INT64, None),
             Self::Real(_) => (Physical::DOUBLE, None),
             Self::Flag(_) => (Physical::BOOLEAN, None),
-            Self::Time(_) => {
-                let nanoseconds = LogicalType::timestamp(true, TimeUnit::NANOS);
-                (Physical::INT64, Some(nanoseconds))
-            }
+            Self::Time(_) => time(),
         }
     }
 
@@ -134,7 +142,7 @@ impl<R> Cell<R> {
 }
 
 /// Writes the next column of a row group.
-fn write<T: DataType>(
+pub(crate) fn write<T: DataType>(
     cells: impl Iterator<Item = Option<T::T>>,
     group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
 ) -> Result<(), ParquetError> {
@@ -153,7 +161,7 @@ fn write<T: DataType>(
 }
 
 /// The system's error, if the system caused it.
-fn io_error(error: ParquetError) -> io::Error {
+pub(crate) fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
             Ok(error) => *error,

@@ -175,6 +175,48 @@ fn arrow_has_the_columns_of_csv_with_units() {
     assert_eq!((none.schema, none.batches.len()), (one.schema, 0));
 }
 
+/// Batches of one row group, of a row each, and of several sources.
+#[cfg(all(feature = "arrow", feature = "parquet"))]
+#[test]
+fn parquet_of_batches_is_that_of_their_rows() {
+    let rows = rows();
+    let file = |write: &dyn Fn(&mut Vec<u8>) -> std::io::Result<()>| {
+        let mut file = Vec::new();
+        write(&mut file).unwrap();
+        file
+    };
+    let parts = [Part { name: "", rows: &rows }];
+    let ours = file(&|out| columns().write_parquet(&parts, out));
+    let whole = columns().to_arrow(&parts).unwrap();
+    assert_eq!(file(&|out| whole.write_parquet(out)), ours);
+
+    let mut each = columns().to_arrow(&[]).unwrap();
+    for row in rows.chunks(1) {
+        each.append(columns().to_arrow(&[Part { name: "", rows: row }]).unwrap());
+    }
+    assert_eq!(file(&|out| each.write_parquet(out)), ours);
+
+    let none = columns().to_arrow(&[]).unwrap();
+    assert_eq!(file(&|out| none.write_parquet(out)), file(&|out| columns().write_parquet(&[], out)));
+}
+
+/// A group of Parquet has no more rows than the program's, however they are divided into batches.
+#[cfg(all(feature = "arrow", feature = "parquet"))]
+#[test]
+fn batches_fill_row_groups() {
+    let rows: Vec<Flow> = (0..40_000).map(|n| flow("many", n, None)).collect();
+    let part = || columns().to_arrow(&[Part { name: "", rows: &rows }]).unwrap();
+    let mut all = part();
+    all.append(columns().to_arrow(&[Part { name: "", rows: &rows[..25_536] }]).unwrap());
+    all.append(part());
+    let mut file = tempfile::tempfile().unwrap();
+    all.write_parquet(&mut file).unwrap();
+    file.rewind().unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let groups: Vec<_> = reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+    assert_eq!(groups, [65_536, 40_000]);
+}
+
 #[test]
 fn text_has_headings_with_units_and_shares() {
     let text = columns().to_text(&rows(), &["profile", "completed", "fct_ms_max", "at"]);
