@@ -130,26 +130,39 @@ pub(crate) fn read_connections<S: PacketSource>(
     ending.for_each(|number| takes.last(number));
 }
 
-/// The connections between two ends, in the order of their first frames. Keys name the end that opened the
-/// connection first.
-struct ByEnds(HashMap<Endpoints, VecDeque<usize>>);
+/// The connections between two ends, in the order of their first frames.
+struct ByEnds {
+    /// Keys name the end that opened the connection first.
+    ends: HashMap<Endpoints, VecDeque<usize>>,
+    /// Whether a connection has these ports, by [`ports`]. Most packets are of connections that nobody seeks, and need no lookup.
+    ports: Vec<bool>,
+}
+
+/// The ports of a packet as one number, the same in both directions.
+fn ports(ends: &Endpoints) -> usize {
+    usize::from(ends.src.port() ^ ends.dst.port())
+}
 
 impl ByEnds {
     fn new(sought: &[&Sought]) -> Self {
         let mut by_first_frame: Vec<usize> = (0..sought.len()).collect();
         by_first_frame.sort_by_key(|number| *sought[*number].frames.start());
-        let mut by_ends: HashMap<Endpoints, VecDeque<usize>> = HashMap::new();
+        let mut by_ends = Self { ends: HashMap::new(), ports: vec![false; 1 << 16] };
         for number in by_first_frame {
-            let numbers = by_ends.entry(sought[number].endpoints).or_default();
-            numbers.push_back(number);
+            let ends = sought[number].endpoints;
+            by_ends.ends.entry(ends).or_default().push_back(number);
+            by_ends.ports[ports(&ends)] = true;
         }
-        Self(by_ends)
+        by_ends
     }
 
     fn pass_on(&mut self, packet: &CapturedPacket, sought: &[&Sought], takes: &mut (impl TakesPackets + ?Sized)) {
+        if !self.ports[ports(&packet.endpoints)] {
+            return;
+        }
         let ways = [(Direction::Up, packet.endpoints), (Direction::Down, packet.endpoints.reverse())];
         for (direction, ends) in ways {
-            let Some(numbers) = self.0.get_mut(&ends) else {
+            let Some(numbers) = self.ends.get_mut(&ends) else {
                 continue;
             };
             // Frames only rise: what has ended has no more packets.

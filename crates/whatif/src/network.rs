@@ -29,7 +29,7 @@ use recoup_path::{DropCause, Exit};
 use recoup_sim::{Entrance, Network, Packet};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span, SplitMix};
 use recoup_wire::{Flags, SeqNumber};
-use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// A packet sent at about the same time as in the capture takes exactly as long: within this.
 const SAME_TIME: Duration = Duration::from_millis(2);
@@ -50,7 +50,7 @@ pub(crate) struct RecordedNetwork {
     gate: AckGate,
     transmitter: Transmitter,
     /// The packets on the way to the server and to the client.
-    on_the_way: [BinaryHeap<OnTheWay>; 2],
+    on_the_way: [Way; 2],
     entered: u64,
     /// The sender's initial sequence number, once its SYN was seen.
     isn: Option<SeqNumber>,
@@ -80,11 +80,15 @@ pub(crate) struct RunLog {
     pub last_echo: Instant,
 }
 
+/// The packets on the way in one direction, in the order in which they leave.
+#[derive(Debug, Default)]
+struct Way(VecDeque<OnTheWay>);
+
 /// A packet on the way.
 #[derive(Debug)]
 struct OnTheWay {
+    /// When it leaves.
     at: Instant,
-    number: u64,
     is_dropped: bool,
     packet: Box<Packet>,
     arrival: Option<Matched>,
@@ -190,11 +194,10 @@ impl RecordedNetwork {
         }
         let arrives = recorded.by_simulation(echo).minus_nanos(nanos(recorded.back));
         let at = arrives.max(now);
-        let recorded = arrival;
-        self.put(at, false, packet.clone(), Some(Matched { span, recorded }));
-        if is_duplicated {
-            let recorded = None;
-            self.put(at, false, packet, Some(Matched { span, recorded }));
+        let duplicate = is_duplicated.then(|| packet.clone());
+        self.put(at, false, packet, Some(Matched { span, recorded: arrival }));
+        if let Some(packet) = duplicate {
+            self.put(at, false, packet, Some(Matched { span, recorded: None }));
         }
     }
 
@@ -270,7 +273,7 @@ impl RecordedNetwork {
     }
 
     /// A packet of the receiver leaves.
-    fn answer(&mut self, now: Instant, packet: Packet) {
+    fn answer(&mut self, now: Instant, packet: Box<Packet>) {
         let to_sender = self.recorded.sender.sends().reverse();
         self.gate.take(now, packet, (&self.recorded, self.peer), self.isn);
         self.release(now, to_sender);
@@ -279,38 +282,33 @@ impl RecordedNetwork {
     /// Passes on the ACKs that are due.
     fn release(&mut self, now: Instant, direction: Direction) {
         while let Some((at, packet)) = self.gate.release(now, (&self.recorded, self.peer), self.isn) {
-            let number = self.number();
-            self.on_the_way[direction as usize].push(OnTheWay {
-                at: at + self.recorded.back,
-                number,
-                is_dropped: false,
-                packet: Box::new(packet),
-                arrival: None,
-            });
+            self.entered += 1;
+            let at = at + self.recorded.back;
+            self.on_the_way[direction as usize].put(OnTheWay { at, is_dropped: false, packet, arrival: None });
         }
-    }
-
-    fn number(&mut self) -> u64 {
-        self.entered += 1;
-        self.entered
     }
 
     /// Puts a packet of the sender on its way.
     fn put(&mut self, at: Instant, is_dropped: bool, packet: Box<Packet>, arrival: Option<Matched>) {
-        let number = self.number();
-        self.on_the_way[self.recorded.sender.sends() as usize].push(OnTheWay {
-            at,
-            number,
-            is_dropped,
-            packet,
-            arrival,
-        });
+        self.entered += 1;
+        let direction = self.recorded.sender.sends();
+        self.on_the_way[direction as usize].put(OnTheWay { at, is_dropped, packet, arrival });
+    }
+}
+
+impl Way {
+    /// Puts a packet behind those that leave earlier, or at the same time: nearly always behind all.
+    fn put(&mut self, packet: OnTheWay) {
+        match self.0.back().is_some_and(|last| last.at > packet.at) {
+            true => self.0.insert(self.0.partition_point(|other| other.at <= packet.at), packet),
+            false => self.0.push_back(packet),
+        }
     }
 }
 
 impl Entrance for RecordedNetwork {
     fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>) {
-        if direction == self.recorded.sender.sends() { self.send(now, packet) } else { self.answer(now, *packet) }
+        if direction == self.recorded.sender.sends() { self.send(now, packet) } else { self.answer(now, packet) }
     }
 }
 
@@ -319,7 +317,7 @@ impl Network for RecordedNetwork {
         self.copies.begin(&self.recorded);
         self.gate = AckGate::default();
         self.transmitter.begin(self.recorded.queueing.as_ref());
-        self.on_the_way.iter_mut().for_each(BinaryHeap::clear);
+        self.on_the_way.iter_mut().for_each(|way| way.0.clear());
         self.entered = 0;
         self.isn = None;
         self.highest = Offset::SYN;
@@ -331,7 +329,7 @@ impl Network for RecordedNetwork {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        let on_the_way = self.on_the_way.iter().filter_map(BinaryHeap::peek);
+        let on_the_way = self.on_the_way.iter().filter_map(|way| way.0.front());
         on_the_way.map(|packet| packet.at).chain(self.gate.due()).min()
     }
 
@@ -340,11 +338,11 @@ impl Network for RecordedNetwork {
         if !from_sender {
             self.release(now, direction);
         }
-        let heap = &mut self.on_the_way[direction as usize];
-        if heap.peek()?.at > now {
+        let way = &mut self.on_the_way[direction as usize].0;
+        if way.front()?.at > now {
             return None;
         }
-        let OnTheWay { packet, is_dropped, arrival, .. } = heap.pop()?;
+        let OnTheWay { packet, is_dropped, arrival, .. } = way.pop_front()?;
         if is_dropped {
             let (hop, cause) = (0, DropCause::Loss);
             return Some(Exit::Dropped { packet, hop, cause });
@@ -373,29 +371,20 @@ pub(super) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-impl OnTheWay {
-    fn key(&self) -> (Instant, u64) {
-        (self.at, self.number)
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_wire::Segment;
 
-impl PartialEq for OnTheWay {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for OnTheWay {}
-
-impl PartialOrd for OnTheWay {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for OnTheWay {
-    /// The next one to leave is the greatest, for a heap.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
+    #[test]
+    fn packets_leave_by_their_times_and_then_as_they_entered() {
+        let mut way = Way::default();
+        let entered = [(3, 0), (5, 1), (3, 2), (1, 3), (5, 4), (4, 5)];
+        for (at, number) in entered {
+            let packet = Box::new(Packet::new(FlowId(0), number, Segment::default()));
+            way.put(OnTheWay { at: Instant::from_millis(at), is_dropped: false, packet, arrival: None });
+        }
+        let left: Vec<u64> = way.0.iter().map(|one| one.packet.ordinal).collect();
+        assert_eq!(left, [3, 0, 2, 5, 1, 4]);
     }
 }

@@ -20,11 +20,11 @@ pub(super) struct AckGate {
     /// The end of the last data that arrived. Without SACK, only this shows that a hole is left.
     beyond: Offset,
     /// An ACK that is not sent yet, and when the receiver's timer sends it.
-    held: Option<(Packet, Option<Instant>)>,
+    held: Option<(Box<Packet>, Option<Instant>)>,
     /// Full segments in order since the last ACK.
     unacknowledged: u32,
     /// ACKs and other packets to pass on.
-    ready: VecDeque<(Instant, Packet)>,
+    ready: VecDeque<(Instant, Box<Packet>)>,
     /// The highest cumulative ACK of the receiver, sent or not.
     highest: Offset,
     /// The packet that was passed on last, and the edge that it announced.
@@ -52,7 +52,7 @@ impl AckGate {
     }
 
     /// The receiver answers.
-    pub fn take(&mut self, now: Instant, packet: Packet, of: (&Recorded, Peer), isn: Option<SeqNumber>) {
+    pub fn take(&mut self, now: Instant, packet: Box<Packet>, of: (&Recorded, Peer), isn: Option<SeqNumber>) {
         let (recorded, peer) = of;
         let arrival = self.arrival.take();
         let segment = &packet.segment;
@@ -81,12 +81,12 @@ impl AckGate {
             Passing::After(delay) => self.held = Some((packet, Some(now + delay.min(most)))),
             Passing::Held => {
                 // The timer runs since the first segment that it holds.
-                let due = self.held.and_then(|(_, due)| due);
+                let due = self.held.as_ref().and_then(|(_, due)| *due);
                 let due = due.unwrap_or(now + recorded.habit.delay.min(most));
                 self.held = Some((packet, Some(due)));
             }
             Passing::Lost => {
-                let due = self.held.and_then(|(_, due)| due);
+                let due = self.held.as_ref().and_then(|(_, due)| *due);
                 self.held = Some((packet, due));
             }
         }
@@ -112,7 +112,7 @@ impl AckGate {
         }
     }
 
-    fn pass_on(&mut self, now: Instant, packet: Packet) {
+    fn pass_on(&mut self, now: Instant, packet: Box<Packet>) {
         self.held = None;
         self.unacknowledged = 0;
         self.ready.push_back((now, packet));
@@ -132,14 +132,13 @@ impl AckGate {
         now: Instant,
         of: (&Recorded, Peer),
         isn: Option<SeqNumber>,
-    ) -> Option<(Instant, Packet)> {
-        if let Some((packet, Some(due))) = self.held
-            && due <= now
-        {
+    ) -> Option<(Instant, Box<Packet>)> {
+        if let Some((packet, Some(due))) = self.held.take_if(|(_, due)| due.is_some_and(|due| due <= now)) {
             self.pass_on(due, packet);
         }
-        if let Some((at, packet)) = self.ready.pop_front() {
-            return Some((at, self.announce(at, packet, of, isn)));
+        if let Some((at, mut packet)) = self.ready.pop_front() {
+            self.announce(at, &mut packet, of, isn);
+            return Some((at, packet));
         }
         while let Some((at, edge)) = self.updates.front().copied().filter(|(at, _)| *at <= now) {
             self.updates.pop_front();
@@ -149,7 +148,7 @@ impl AckGate {
                 packet.segment.options.sack.clear();
                 set_window(&mut packet, self.highest_sent(isn), edge, of);
                 self.last = Some((packet, edge));
-                return Some((at, packet));
+                return Some((at, Box::new(packet)));
             }
         }
         None
@@ -161,25 +160,22 @@ impl AckGate {
     }
 
     /// Sets the window that the receiver of the capture announced with this ACK.
-    fn announce(&mut self, at: Instant, mut packet: Packet, of: (&Recorded, Peer), isn: Option<SeqNumber>) -> Packet {
+    fn announce(&mut self, at: Instant, packet: &mut Packet, of: (&Recorded, Peer), isn: Option<SeqNumber>) {
         let (recorded, peer) = of;
         let has_ack = packet.segment.flags.contains(Flags::ACK);
         let ack = isn.and_then(|isn| packet.segment.ack.unwrap(isn, self.highest));
-        let Some(ack) = ack.filter(|_| has_ack) else {
-            return packet;
-        };
+        let Some(ack) = ack.filter(|_| has_ack) else { return };
         let before = self.last.map_or(Offset::SYN, |(_, edge)| edge);
         let is_first = self.last.is_none() || ack > self.highest_sent(isn);
         if let Some(edge) = recorded.windows.at(ack) {
             let edge = if peer.wide_window { ack + WIDE } else { edge.max(before) };
-            set_window(&mut packet, ack, edge, of);
-            self.last = Some((packet, edge));
+            set_window(packet, ack, edge, of);
+            self.last = Some((*packet, edge));
         }
         if is_first {
             let updates = recorded.windows.updates(ack);
             self.updates.extend(updates.map(|update| (at + update.after, update.edge)));
         }
-        packet
     }
 }
 
