@@ -227,11 +227,11 @@ impl Summary {
             self.duration += connection.duration();
         }
         self.study.add(connection, retransmissions);
-        let slow = SlowConnection::new(connection);
-        if !slow.lost.is_zero() {
-            self.lost += slow.lost;
+        let lost = connection.lost().total();
+        if !lost.is_zero() {
+            self.lost += lost;
             self.connections_that_lost_time += 1;
-            self.slowest.push(slow);
+            self.slowest.push(SlowConnection::new(connection, lost));
             self.keep_slowest();
         }
     }
@@ -309,7 +309,7 @@ impl Collector for Summary {
 view!(Summary: connections, vantages);
 
 impl SlowConnection {
-    fn new(connection: &Connection) -> Self {
+    fn new(connection: &Connection, lost: Duration) -> Self {
         let [there, back] = &connection.directions;
         let mut all = there.retransmissions;
         all.merge(&back.retransmissions);
@@ -318,7 +318,7 @@ impl SlowConnection {
             endpoints: connection.endpoints,
             tunnel: connection.tunnel(),
             duration: connection.duration(),
-            lost: connection.lost().total(),
+            lost,
             retransmissions: all.total(),
             spurious: all.of_verdict(Verdict::Spurious),
         }
