@@ -65,7 +65,7 @@ const QUADRUPLED: usize = 64;
 pub(crate) fn room_for_more(len: usize, first: usize) -> usize {
     match len {
         0 => first,
-        ..QUADRUPLED => 3 * len,
+        1..QUADRUPLED => 3 * len,
         _ => len,
     }
 }
