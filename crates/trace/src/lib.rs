@@ -21,6 +21,7 @@
 //! | `… joined` | several files as one capture (`plan`: which and in which order; `look`: the beginning of a file; `open_file`: reading ahead; `files`, `frame_map`: what was read of each; `recorded`, `part`, `replay`: the same of recorded times, without the packets) |
 //! | `… packet`, `follow::packed` | packets in a compact form, from the reader until their shard takes them |
 //! | `follow` | connections and their directions in bounded memory: what each packet is, the capture point, round-trip times |
+//! | `… fields`, `connection::plain`, `direction::plain` | the short way for plain packets of connections to which nothing has happened |
 //! | `… ends`, `table::groups` | the ends of a connection as integers; the packets of a round, grouped by connection |
 //! | `… points`, `table::capture_points` | tell the capture points of a merged file apart, and follow a connection at each |
 //! | `… direction::away` | what the way from a distant sender shows: its clock, its IP identifications, the ACKs that may not have reached it |
