@@ -3,4 +3,5 @@
 pub mod attacks;
 pub mod made;
 pub mod measure;
+pub mod simulated;
 pub mod traffic;
