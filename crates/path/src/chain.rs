@@ -1,6 +1,5 @@
 //! One direction of a path, as a running chain of hops.
 
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use recoup_units::{Direction, Instant};
@@ -205,29 +204,30 @@ impl<P: Packet> Chain<P> {
     }
 
     /// Puts a packet in at the near end. Everything due by `now` happens first.
+    #[inline]
     pub fn enter(&mut self, now: Instant, packet: P) {
         self.now = self.now.max(now);
+        if self.in_order {
+            let carried = self.stamp(packet);
+            return self.traverse(0, self.now, 0, carried);
+        }
         while let Some((hop, at)) = self.due() {
             self.release(hop, at);
         }
         let carried = self.stamp(packet);
-        if self.in_order {
-            return self.traverse(0, self.now, 0, carried);
-        }
         let place = self.inside.put(carried);
         self.pass(0, self.now, place);
     }
 
     /// Gives a packet its identity, its flow's slot, and the rules that match it.
+    #[inline(always)] // for each packet
     fn stamp(&mut self, packet: P) -> Carried<P> {
         let flow = packet.flow();
-        let (id, slot, matched) = match packet.ordinal() {
-            Some(ordinal) if !self.knows_flows => {
-                let copy = 0;
-                (PacketId { flow, ordinal, copy }, 0, RuleMatch::NONE)
-            }
-            _ => self.flows.stamp(flow, &self.rules, || packet.tcp()),
-        };
+        if let Some(ordinal) = packet.ordinal().filter(|_| !self.knows_flows) {
+            let id = PacketId { flow, ordinal, copy: 0 };
+            return Carried { packet, id, slot: 0, matched: RuleMatch::NONE };
+        }
+        let (id, slot, matched) = self.flows.stamp(flow, &self.rules, || packet.tcp());
         Carried { packet, id, slot, matched }
     }
 
@@ -349,37 +349,49 @@ impl<P: Packet> Chain<P> {
 
     /// Computes the whole way of a packet that reaches hop `from` at `at`, released by one of the first
     /// `released_by` hops, and puts it among those that leave.
-    fn traverse(&mut self, from: usize, mut at: Instant, mut released_by: u32, mut carried: Carried<P>) {
+    #[inline(always)] // its other caller is rare
+    fn traverse(&mut self, from: u32, mut at: Instant, mut released_by: u32, mut carried: Carried<P>) {
         let mut dropped = None;
-        for index in from..self.hops.len() {
-            let hop = &mut self.hops[index];
+        let mut index = from;
+        while let Some(hop) = self.hops.get_mut(index as usize) {
             match hop.decide_in_order(at, &mut carried) {
                 HopVerdict::Pass | HopVerdict::Replace(_) | HopVerdict::Wait => {}
                 HopVerdict::Hold(transit) => {
                     at = transit.leaves;
-                    released_by = index as u32 + 1;
+                    released_by = index + 1;
                 }
                 HopVerdict::Drop(cause) => {
-                    dropped = Some((index as u32, cause));
+                    dropped = Some((index, cause));
                     break;
                 }
                 HopVerdict::Copy(bit) => {
                     let mut copy = carried.clone();
                     copy.id.copy |= bit;
-                    self.traverse(index + 1, at, released_by, carried);
+                    self.traverse_copied(index + 1, at, released_by, carried);
                     carried = copy;
                 }
             }
+            index += 1;
         }
         let departed = Departed { at, released_by, packet: carried.packet, dropped };
-        let is_later = |other: &Departed<P>| (other.at, Reverse(other.released_by)) > (at, Reverse(released_by));
+        let is_later = |other: &Departed<P>| other.at > at || (other.at == at && other.released_by < released_by);
         match self.exits.back() {
-            Some(last) if is_later(last) => {
-                let place = self.exits.partition_point(|other| !is_later(other));
-                self.exits.insert(place, departed);
-            }
+            Some(last) if is_later(last) => match self.exits.front() {
+                // It is dropped where it entered.
+                Some(first) if is_later(first) => self.exits.push_front(departed),
+                _ => {
+                    let place = self.exits.partition_point(|other| !is_later(other));
+                    self.exits.insert(place, departed);
+                }
+            },
             _ => self.exits.push_back(departed),
         }
+    }
+
+    /// As [`traverse`](Self::traverse), for an original of which a hop has made a copy.
+    #[cold]
+    fn traverse_copied(&mut self, from: u32, at: Instant, released_by: u32, original: Carried<P>) {
+        self.traverse(from, at, released_by, original);
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) enum HopVerdict {
 #[derive(Debug)]
 pub(crate) struct Hop {
     action: Action,
+    /// Whether later packets find earlier ones waiting.
+    queues: bool,
     rng: PacketRng,
     index: u32,
     store: HopQueue,
@@ -86,7 +88,8 @@ enum Action {
     LossTrace(LossTrace),
     Reorder {
         probability: Probability,
-        extra: Duration,
+        /// In nanoseconds.
+        extra: u64,
     },
     Duplicate {
         probability: Probability,
@@ -102,7 +105,7 @@ impl Action {
     /// `duplicating` is the number of duplicating hops before this one.
     fn new(spec: &HopSpec, duplicating: u32) -> Self {
         match *spec {
-            HopSpec::Delay(delay) => Self::Delay(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)),
+            HopSpec::Delay(delay) => Self::Delay(nanos(delay)),
             HopSpec::Rate { rate, queue: Queue::Red(spec) } => {
                 Self::Red { rate, state: RedState::new(spec), free_at: Instant::ZERO }
             }
@@ -116,27 +119,34 @@ impl Action {
                 _ => Self::Named,
             },
             HopSpec::LossTrace(ref trace) => Self::LossTrace(trace.clone()),
-            HopSpec::Reorder { probability, extra } => Self::Reorder { probability, extra },
+            HopSpec::Reorder { probability, extra } => Self::Reorder { probability, extra: nanos(extra) },
             HopSpec::Duplicate { probability } => Self::Duplicate { probability, bit: 1 << (duplicating % 64) },
             HopSpec::Corrupt { probability } => Self::Corrupt { probability },
             HopSpec::ThinAcks { hold } => Self::ThinAcks(Thinning::new(hold)),
         }
     }
+
+    /// Whether later packets find earlier ones waiting, in a chain that keeps the order.
+    const fn queues(&self) -> bool {
+        matches!(self, Self::Rate { .. } | Self::Link { .. } | Self::Red { .. })
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Hop {
     pub fn new(spec: &HopSpec, index: u32, duplicating: u32, seed: u64, direction: Direction) -> Self {
-        Self {
-            action: Action::new(spec, duplicating),
-            rng: PacketRng::new(seed, direction, index),
-            index,
-            store: HopQueue::default(),
-        }
+        let action = Action::new(spec, duplicating);
+        let (queues, rng) = (action.queues(), PacketRng::new(seed, direction, index));
+        Self { action, queues, rng, index, store: HopQueue::default() }
     }
 
     /// Becomes another hop in the same place, keeping allocations.
     pub fn respecify(&mut self, spec: &HopSpec, duplicating: u32) {
         self.action = Action::new(spec, duplicating);
+        self.queues = self.action.queues();
     }
 
     /// Returns to the state of a new hop.
@@ -159,13 +169,17 @@ impl Hop {
 
     /// Decides what happens to a packet that arrives at `at`. Packets due by then must have been
     /// released.
+    #[inline(always)] // for each packet and hop
     pub fn decide<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> HopVerdict {
+        // Most hops are delays, which need nothing of what follows.
+        if let Action::Delay(delay) = self.action {
+            return hold(at, at.plus_nanos(delay));
+        }
         let (rng, id, matched) = (self.rng, carried.id, carried.matched);
         let happens = |p: Probability| p.happens(|| rng.draw(id, Purpose::Occurrence));
         let concerns = |t: Option<u32>| t.is_none_or(|t| t == matched.transmission);
         match self.action {
-            Action::Nothing => HopVerdict::Pass,
-            Action::Delay(delay) => hold(at, at.plus_nanos(delay)),
+            Action::Nothing | Action::Delay(_) => HopVerdict::Pass,
             Action::Rate { .. } | Action::Link { .. } => {
                 let verdict = self.serve(at, carried.packet.ip_len());
                 if let HopVerdict::Hold(transit) = verdict {
@@ -182,7 +196,7 @@ impl Hop {
                 lose(concerns(transmission) && channels.lose(&rng, carried.slot, id))
             }
             Action::LossTrace(ref trace) => lose(trace.loses(&rng, id)),
-            Action::Reorder { probability, extra } if happens(probability) => hold(at, at + extra),
+            Action::Reorder { probability, extra } if happens(probability) => hold(at, at.plus_nanos(extra)),
             Action::Duplicate { probability, bit } if happens(probability) => HopVerdict::Copy(bit),
             Action::Corrupt { probability } if happens(probability) => {
                 carried.packet.corrupt(rng.draw(id, Purpose::DamagedBit));
@@ -257,25 +271,21 @@ impl Hop {
 
     /// As [`decide`](Self::decide) for packets that all come in order. The hop does not hold them: it keeps only
     /// what it must know of those that later packets find waiting.
-    #[inline]
+    #[inline(always)] // one caller
     pub fn decide_in_order<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> HopVerdict {
-        match self.action {
-            Action::Nothing => HopVerdict::Pass,
-            Action::Delay(delay) => hold(at, at.plus_nanos(delay)),
-            Action::Rate { .. } | Action::Link { .. } | Action::Red { .. } => {
-                // Departures come before arrivals.
-                while self.store.next_release().is_some_and(|leaves| leaves <= at) {
-                    self.store.release();
-                }
-                let len = carried.packet.ip_len();
-                let verdict = self.decide(at, carried);
-                if let HopVerdict::Hold(transit) = verdict {
-                    self.store.put(transit, PacketKey::NOWHERE, len);
-                }
-                verdict
-            }
-            _ => self.decide(at, carried),
+        if !self.queues {
+            return self.decide(at, carried);
         }
+        // Departures come before arrivals.
+        while self.store.next_release().is_some_and(|leaves| leaves <= at) {
+            self.store.release();
+        }
+        let len = carried.packet.ip_len();
+        let verdict = self.decide(at, carried);
+        if let HopVerdict::Hold(transit) = verdict {
+            self.store.put(transit, PacketKey::NOWHERE, len);
+        }
+        verdict
     }
 
     /// Holds a packet of `len` bytes until its transit ends.
