@@ -150,7 +150,9 @@ impl Host {
                     assert!(taken.is_ok(), "{what:?} was offered: {taken:?}");
                 }
             }
-            Call::SendMore { most } => drop(sender.send_more(now, (*most).into())),
+            Call::SendMore { most } => {
+                sender.send_more(now, (*most).into());
+            },
             Call::SentNew { range } => {
                 let span = self.span(*range);
                 self.sender.on_sent(now, Transmission::New(span));

@@ -226,8 +226,11 @@ fn avoid(so_far: &mut u32, acked: Segments, cwnd: Segments, count: Segments) -> 
         grown = 1;
     }
     *so_far = so_far.saturating_add(acked.0);
-    grown += *so_far / count;
-    *so_far %= count;
+    // The division would change nothing below, and costs more than the rest.
+    if *so_far >= count {
+        grown += *so_far / count;
+        *so_far %= count;
+    }
     cwnd + Segments(grown)
 }
 

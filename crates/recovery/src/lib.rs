@@ -66,4 +66,6 @@ pub use peer_window::PeerWindow;
 pub use profile::{Mechanisms, Profile};
 pub use recoup_units::{BitRate, Instant, Offset, Ppm, Segments, Span};
 pub use scoreboard::{Scoreboard, SentSegment, Storage};
-pub use sender::{GivenUpPacket, Packet, Reason, Refused, ResumeState, Sender, packet_number, packet_numbers};
+pub use sender::{
+    GivenUpPacket, MoreSent, Packet, Reason, Refused, ResumeState, Sender, packet_number, packet_numbers,
+};

@@ -237,11 +237,13 @@ impl Scoreboard {
     }
 
     /// The earliest outstanding segment.
+    #[inline]
     pub fn first(&self) -> Option<&SentSegment> {
         self.segments.front()
     }
 
     /// The last outstanding segment.
+    #[inline]
     pub fn last(&self) -> Option<&SentSegment> {
         self.segments.back()
     }

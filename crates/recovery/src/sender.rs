@@ -62,7 +62,7 @@ use crate::delivery::DeliveryRate;
 use crate::detect::{LossRule, PacketTime, Rack, Suspects, Threshold};
 use crate::event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 use crate::frto::Frto;
-use crate::pacing::{self, Pacer, PacingInput};
+use crate::pacing::{self, Departures, Pacer, PacingInput};
 use crate::peer_window::PeerWindow;
 use crate::profile::Mechanisms;
 use crate::rate::Reduction;
@@ -84,6 +84,7 @@ pub use given_up::GivenUpPacket;
 pub use packets::{Packet, Refused, packet_number, packet_numbers};
 pub use reason::Reason;
 pub use resume::ResumeState;
+pub use send::MoreSent;
 
 /// The sender of one direction of a connection. `C`: its congestion control, Recoup's own unless the host brings
 /// another.
@@ -126,8 +127,15 @@ impl Sender {
         board.reset(Offset::SYN);
         recoveries.clear();
         given_up.clear();
-        let without_copies = mechanisms.with(|m| m.slp = None);
-        *self = Self::new(&without_copies, mss, syn_trigger, log);
+        let without_copies;
+        let renewed = match mechanisms.slp {
+            Some(_) => {
+                without_copies = mechanisms.with(|m| m.slp = None);
+                &without_copies
+            }
+            None => mechanisms,
+        };
+        *self = Self::new(renewed, mss, syn_trigger, log);
         self.board = board;
         self.copying = copying;
         if self.delivery.is_some() || self.copying.is_some() {

@@ -96,6 +96,7 @@ impl ProbeRules {
     }
 
     /// The probe timeout in nanoseconds: the fast path, since every transmission needs it.
+    #[inline(always)] // for each ACK and each transmission
     pub(crate) fn timeout_nanos(&self, srtt: Option<u64>, outstanding: Segments) -> Option<u64> {
         const MS: u64 = 1_000_000;
         const HELD: u64 = WORST_DELAYED_ACK.as_millis() as u64 * MS;
@@ -185,6 +186,7 @@ impl LossProbe {
 
     /// Whether the timer may be armed: the last probe is answered. Linux 6 always arms it, and checks for an
     /// unanswered probe when the timer expires (`tcp_send_loss_probe`).
+    #[inline]
     pub fn may_arm(&self, rules: &ProbeRules) -> bool {
         //= RFC 8985 §7.3 step: "Second, the sender has obtained an RTT measurement since the last loss probe
         //=   transmission or the start of the connection, whichever was later."

@@ -30,6 +30,7 @@ mod reassembly;
 use crate::{Buffer, Closed, Config, Endpoint, Push, State, Timer, Transmit};
 use held::{HeldData, WritePart};
 use reassembly::Reassembly;
+use recoup_recovery::MoreSent;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Segment};
 
@@ -368,7 +369,7 @@ impl Connection {
     /// (Linux `tcp_sendmsg_locked`).
     fn room(&self) -> usize {
         let limits = self.limits;
-        let room = match self.endpoint.config.push {
+        let room = match self.endpoint.push() {
             Push::Burst { .. } if self.endpoint.begins_chunk() && !self.has_room() => 0,
             Push::Burst { .. } => self.endpoint.chunk_room(),
             Push::WriteEnd => {
@@ -533,7 +534,7 @@ impl Connection {
 
     /// Discards out-of-order data from its end, as long as it takes more memory than it may.
     fn limit_reassembly(&mut self) {
-        let most = self.endpoint.config.receive_buffer.saturating_mul(2).max(LEAST_REASSEMBLY);
+        let most = self.endpoint.receiver().buffer().saturating_mul(2).max(LEAST_REASSEMBLY);
         while self.reassembly.memory() as u64 > most
             && let Some(from) = self.reassembly.discard_last()
         {
@@ -572,7 +573,7 @@ impl Connection {
     }
 
     /// Transmits more segments like `segment`; see [`Endpoint::transmit_more`].
-    pub fn transmit_more(&mut self, now: Instant, segment: &Segment, most: u32) -> u32 {
+    pub fn transmit_more(&mut self, now: Instant, segment: &Segment, most: u32) -> MoreSent {
         self.endpoint.transmit_more(now, segment, most)
     }
 

@@ -22,7 +22,7 @@ use crate::push::Pusher;
 use crate::{Config, Receiver};
 use recoup_recovery::{self as recovery, Event, Sender, Transmission, Trigger};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
+use recoup_wire::{Flags, IpVersion, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use std::time::Duration;
 
 /// How long the side that closed first remembers the connection.
@@ -89,6 +89,20 @@ pub enum Transmit {
 }
 
 impl Transmit {
+    /// Whether it is sequence space sent for the first time.
+    #[inline]
+    pub fn is_new(self) -> bool {
+        matches!(self, Self::Stream(what) if what.is_new())
+    }
+
+    /// Whether the endpoint has nothing more to transmit after `segment`, which was transmitted as this, until something
+    /// else happens to it.
+    #[inline]
+    pub fn is_last(self, segment: &Segment) -> bool {
+        // An ACK goes when nothing of the stream may go. After a reset, a SYN may follow.
+        self == Self::Control && !segment.flags.contains(Flags::RST)
+    }
+
     /// Where in the send stream the payload of `segment` stands, which was transmitted as this.
     pub fn payload_span(self, segment: &Segment) -> Span {
         let span = match self {
@@ -100,10 +114,42 @@ impl Transmit {
     }
 }
 
+/// A reset that is to be sent.
+#[derive(Clone, Copy, Debug)]
+struct Reset {
+    seq: SeqNumber,
+    ack: Option<SeqNumber>,
+    /// The timestamp that it echoes, if it has timestamps.
+    echo: Option<u32>,
+}
+
+impl Reset {
+    /// A reset for whoever sent an ACK of `at`: it stands exactly where they expect (RFC 9293 §3.10.7.1).
+    const fn at(at: SeqNumber) -> Self {
+        Self { seq: at, ack: None, echo: None }
+    }
+
+    fn segment(self, now: Instant) -> Segment {
+        let timestamps = self.echo.map(|echo| Timestamps { value: timestamp(now), echo });
+        Segment {
+            seq: self.seq,
+            ack: self.ack.unwrap_or_default(),
+            flags: if self.ack.is_some() { Flags::RST | Flags::ACK } else { Flags::RST },
+            options: Options { timestamps, ..Options::NONE },
+            ..Segment::default()
+        }
+    }
+}
+
 /// One side of a connection.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    pub(crate) config: Config,
+    isn: SeqNumber,
+    /// The MSS that our SYN announces.
+    pub(crate) announced_mss: u16,
+    /// The window scale that our SYN offers.
+    offered_scale: Option<u8>,
+    ip_version: IpVersion,
     state: State,
     sender: Sender,
     receiver: Receiver,
@@ -128,7 +174,7 @@ pub struct Endpoint {
     syn_ack_due: bool,
     /// The segment copied last carried PSH.
     copy_pushed: bool,
-    reset_due: Option<Segment>,
+    reset_due: Option<Reset>,
     time_wait_until: Option<Instant>,
     /// The application has let go of the connection.
     released: bool,
@@ -153,7 +199,10 @@ impl Endpoint {
         let mut receiver = Receiver::new(config.receive_buffer, config.mss);
         receiver.report_duplicates(config.dsack);
         Self {
-            config: *config,
+            isn: config.isn,
+            announced_mss: config.announced_mss(),
+            offered_scale: config.window_scale(),
+            ip_version: config.ip_version,
             state,
             sender,
             receiver,
@@ -185,7 +234,10 @@ impl Endpoint {
             true => (State::SynSent, Trigger::Syn),
             false => (State::Listen, Trigger::SynAck),
         };
-        self.config = *config;
+        self.isn = config.isn;
+        self.announced_mss = config.announced_mss();
+        self.offered_scale = config.window_scale();
+        self.ip_version = config.ip_version;
         self.state = state;
         self.sender.reset(&config.mechanisms, u32::from(config.mss), syn, config.log);
         self.sender.set_nagle(config.nagle);
@@ -260,25 +312,14 @@ impl Endpoint {
     /// The application aborts the connection: the peer is reset, unless both sides have closed already
     /// (RFC 9293 §3.10.5). Ignored once the connection is over.
     pub fn abort(&mut self) {
-        if matches!(self.state, State::Closed(_)) {
+        if self.is_closed() {
             return;
         }
         let both_closed = matches!(self.state, State::Closing | State::LastAck | State::TimeWait);
         if self.synchronized() && !both_closed {
-            let seq = self.config.isn.at(self.sender.nxt());
-            self.reset_due = Some(Segment {
-                seq,
-                ack: self.ack_number(),
-                flags: Flags::RST | Flags::ACK,
-                options: Options {
-                    timestamps: self.timestamps.then_some(Timestamps {
-                        value: 0, // filled in when it goes
-                        echo: self.ts_recent,
-                    }),
-                    ..Options::NONE
-                },
-                ..Segment::default()
-            });
+            let seq = self.isn.at(self.sender.nxt());
+            let echo = self.timestamps.then_some(self.ts_recent);
+            self.reset_due = Some(Reset { seq, ack: Some(self.ack_number()), echo });
         }
         self.end(Closed::ByAbort);
     }
@@ -291,7 +332,7 @@ impl Endpoint {
 
     /// The timer with the earliest deadline, and the deadline.
     pub fn next_timer(&self) -> Option<(Instant, Timer)> {
-        if matches!(self.state, State::Closed(_)) {
+        if self.is_closed() {
             return None;
         }
         let sender = self.sender.next_timer().map(|(at, timer)| (at, Timer::Recovery(timer)));
@@ -332,8 +373,16 @@ impl Endpoint {
     }
 
     /// The peer's SYN has arrived.
+    #[inline]
     fn synchronized(&self) -> bool {
-        !matches!(self.state, State::Listen | State::SynSent | State::Closed(_))
+        !self.is_closed() && self.state != State::Listen && self.state != State::SynSent
+    }
+
+    /// The connection is over.
+    // Asked for each segment. One pattern that unites this variant with others costs several times as much.
+    #[inline]
+    fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed(_))
     }
 
     /// The state.
@@ -354,18 +403,18 @@ impl Endpoint {
 
     /// The handshake is done and the connection has not ended.
     pub fn is_open(&self) -> bool {
-        self.synchronized() && !matches!(self.state, State::SynReceived | State::TimeWait)
+        self.synchronized() && self.state != State::SynReceived && self.state != State::TimeWait
     }
 
     /// The sequence number of the lowest offset the peer has not acknowledged (SND.UNA).
     pub fn send_unacknowledged(&self) -> SeqNumber {
-        self.config.isn.at(self.sender.una())
+        self.isn.at(self.sender.una())
     }
 
     /// Whether `seq` is the number of something sent and not acknowledged.
     pub fn is_outstanding(&self, seq: SeqNumber) -> bool {
         let (una, nxt) = (self.sender.una(), self.sender.nxt());
-        let offset = seq.unwrap(self.config.isn, una);
+        let offset = seq.unwrap(self.isn, una);
         offset.is_some_and(|at| at >= una && at < nxt)
     }
 

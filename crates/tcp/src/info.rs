@@ -218,7 +218,7 @@ impl Endpoint {
             rttvar: micros(rtt.rttvar()),
             snd_ssthresh: segments(sender.ssthresh()),
             snd_cwnd: segments(sender.cwnd()),
-            advmss: u32::from(self.config.announced_mss()),
+            advmss: u32::from(self.announced_mss),
             reordering: sender.reordering().0,
             total_retrans: traffic.total_retrans,
             bytes_acked: sender.una().0,
@@ -252,7 +252,7 @@ impl Endpoint {
         const EVERY_PATH: u32 = 536;
         const LEAST: u32 = 88;
         let guess = EVERY_PATH.min(u32::from(self.full_segment)).max(LEAST);
-        let most = u32::from(self.config.announced_mss()).max(guess);
+        let most = u32::from(self.announced_mss).max(guess);
         self.traffic.largest_received.clamp(guess, most)
     }
 }

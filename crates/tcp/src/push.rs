@@ -138,6 +138,10 @@ impl Pusher {
         much
     }
 
+    pub const fn policy(&self) -> Push {
+        self.policy
+    }
+
     /// Whether the bit marks only the ends of writes.
     pub fn marks_ends_alone(&self) -> bool {
         self.policy == Push::WriteEnd

@@ -42,6 +42,8 @@ pub struct Receiver {
     read: Offset,
     buffer: u64,
     mss: u64,
+    /// The least step by which the right edge moves.
+    step: u64,
     /// The right edge of the offered window; it never moves back (RFC 9293 §3.8.6.2.2).
     edge: Offset,
     duplicate_bytes: u64,
@@ -60,6 +62,7 @@ impl Receiver {
             read: Offset::DATA,
             buffer,
             mss: u64::from(mss),
+            step: u64::from(mss).min(buffer / 2),
             edge: Offset::DATA + buffer,
             duplicate_bytes: 0,
         }
@@ -80,6 +83,11 @@ impl Receiver {
     /// The next offset expected (rcv_nxt).
     pub fn next(&self) -> Offset {
         self.next
+    }
+
+    /// The size of the receive buffer, in bytes.
+    pub(crate) const fn buffer(&self) -> u64 {
+        self.buffer
     }
 
     /// The right edge of the offered window: the first offset the peer may not send.
@@ -248,10 +256,8 @@ impl Receiver {
 
     /// The SACK blocks for an ACK sent now, at most `room`: first a duplicate, reported once, and the block
     /// that contains it; then the blocks by latest change.
+    #[inline(never)] // most ACKs have none
     pub(crate) fn take_sack_blocks(&mut self, room: usize, mut push: impl FnMut(Span)) {
-        if !self.has_sack_blocks() {
-            return;
-        }
         let dsack = self.dsack.take();
         // The block around a duplicate above the cumulative ACK marks it as a duplicate.
         let around = dsack.and_then(|duplicate| self.block_around(duplicate));
@@ -277,9 +283,10 @@ impl Receiver {
 
     /// Moves the right edge if it can move by a segment or half the buffer. Returns the window to offer, in
     /// bytes after [`next`](Self::next).
+    #[inline]
     pub(crate) fn offer_window(&mut self) -> u64 {
         let edge = self.read + self.buffer;
-        if edge.since(self.edge) >= self.mss.min(self.buffer / 2) || self.edge < self.next {
+        if edge.since(self.edge) >= self.step || self.edge < self.next {
             self.edge = self.edge.max(edge);
         }
         self.edge.since(self.next)
@@ -289,7 +296,7 @@ impl Receiver {
     pub(crate) fn window_update_due(&self) -> bool {
         let edge = self.read + self.buffer;
         let offered = self.edge.since(self.next);
-        offered < 2 * self.mss && edge.since(self.edge) >= self.mss.min(self.buffer / 2).max(1)
+        offered < 2 * self.mss && edge.since(self.edge) >= self.step.max(1)
     }
 }
 

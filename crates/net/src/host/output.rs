@@ -326,7 +326,7 @@ impl Host {
             let last = train.get_or_insert_with(|| Train::new(kind, &segment, payload, version));
             if kind == Kind::New && !last.full {
                 let room = last.room / last.size.max(1);
-                let count = tcp.transmit_more(now, &segment, room.min(left));
+                let count = tcp.transmit_more(now, &segment, room.min(left)).segments;
                 last.lengthen(count);
                 left -= count;
             }

@@ -82,10 +82,12 @@ impl Ring {
         (index < self.len()).then(|| &mut self[index])
     }
 
+    #[inline]
     pub fn front(&self) -> Option<&SentSegment> {
         self.get(0)
     }
 
+    #[inline]
     pub fn back(&self) -> Option<&SentSegment> {
         self.get(self.len().wrapping_sub(1))
     }

@@ -51,10 +51,10 @@ impl<C: CongestionControl> Sender<C> {
         summary: &mut AckSummary,
         each: &mut impl FnMut(&SentSegment),
     ) {
-        self.note_heard(now);
-        if self.is_unacceptable(ack) {
+        let Some(window_changed) = self.begin_ack(now, ack.cumulative, ack.window) else {
             return;
-        }
+        };
+        summary.window_changed = window_changed;
         let (without_blocks, without_echo);
         let mut ack = ack;
         if ack.has_blocks() && !self.uses_sack() {
@@ -63,12 +63,10 @@ impl<C: CongestionControl> Sender<C> {
         }
         // Linux before 4.13 grows the window before the states run, and judges a probe after them.
         let grows_first = self.mechanisms.ack_processing != AckProcessing::Linux4_13;
-        let before = self.before_ack(ack);
-        self.update_peer_window(ack, summary);
-        self.end_release();
         if self.is_idle() && !ack.has_blocks() {
             return self.take_report_of_copy(ack, summary);
         }
+        let before = self.before_ack(ack);
         self.update_scoreboard(now, ack, summary, each);
         self.take_report_of_copy(ack, summary);
         self.note_progress(now, ack, summary);
@@ -111,20 +109,38 @@ impl<C: CongestionControl> Sender<C> {
         self.log_changes(now);
     }
 
-    /// Notes that the peer was heard.
+    /// Processes an ACK without blocks if nothing is outstanding or waiting to be sent, and returns whether it did. The
+    /// result is the same as that of [`on_ack`](Self::on_ack), and needs less of the ACK. So a host that only receives
+    /// need not make one for each segment.
     #[inline]
-    fn note_heard(&mut self, now: Instant) {
+    pub fn take_ack_when_idle(&mut self, now: Instant, cumulative: Offset, window: u64) -> bool {
+        let idle = self.is_idle() && !self.sends_copies();
+        if idle {
+            self.begin_ack(now, cumulative, window);
+        }
+        idle
+    }
+
+    /// Begins to process an ACK: notes that the peer was heard, takes its window, and ends what held until the next ACK.
+    /// Returns whether the window changed; `None` if the ACK is ignored, because it acknowledges data never sent, or
+    /// because the connection was given up.
+    #[inline]
+    fn begin_ack(&mut self, now: Instant, cumulative: Offset, window: u64) -> Option<bool> {
         self.episode.timeout_unanswered = false;
         self.stream.last_heard_at = now;
         self.stream.stopped_clock = None;
-    }
-
-    /// Whether the ACK is ignored: it acknowledges data never sent, or the connection was given up.
-    #[inline]
-    fn is_unacceptable(&mut self, ack: &Ack<&[Span]>) -> bool {
-        let unsent = ack.cumulative > self.board.nxt() && !self.timers.gave_up;
-        self.totals.counters.impossible_acks += u64::from(unsent);
-        unsent || self.timers.gave_up
+        if self.timers.gave_up {
+            return None;
+        }
+        if cumulative > self.board.nxt() {
+            self.totals.counters.impossible_acks += 1;
+            return None;
+        }
+        let window_changed = self.peer.window.on_ack(self.board.una(), cumulative, window);
+        // An ACK answers any zero-window probe.
+        self.timers.persist.unanswered = 0;
+        self.end_release();
+        Some(window_changed)
     }
 
     #[inline]
@@ -137,13 +153,6 @@ impl<C: CongestionControl> Sender<C> {
             pipe: if self.models_path() { self.board.pipe() } else { Segments::ZERO },
             marks: self.board.marks(),
         }
-    }
-
-    /// Takes the peer's window. An ACK answers any zero-window probe.
-    #[inline]
-    fn update_peer_window(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
-        summary.window_changed = self.peer.window.on_ack(self.board.una(), ack.cumulative, ack.window);
-        self.timers.persist.unanswered = 0;
     }
 
     /// Ends what held until the next ACK or timer: the [`Release`] of retransmissions, and a due copy.
@@ -253,7 +262,9 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Whether nothing is outstanding or waiting to be sent. A plain ACK changes nothing then.
+    /// Whether nothing is outstanding or waiting to be sent. An ACK without blocks changes nothing then, beyond what
+    /// [`begin_ack`](Self::begin_ack) does.
+    #[inline]
     fn is_idle(&self) -> bool {
         self.board.is_empty()
             && self.board.nxt() >= self.stream.limit

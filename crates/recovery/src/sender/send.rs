@@ -4,10 +4,20 @@ use super::*;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill};
 use crate::tlp::ProbeVersion;
 
+/// What [`Sender::send_more`] sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MoreSent {
+    /// Full segments of new data.
+    pub segments: u32,
+    /// Known to be all: [`next_send`](Sender::next_send) returns `None` now.
+    pub all: bool,
+}
+
 impl<C: CongestionControl> Sender<C> {
     /// The transmission that the sender would make now. The answer stays the same until an ACK, a timer, a write or a
     /// transmission changes the sender.
     //= RFC 6675 §5 (C.5) step: "If cwnd - pipe >= 1 SMSS, return to (C.1)"
+    #[inline]
     pub fn next_send(&self, now: Instant) -> Option<Transmission> {
         if self.timers.gave_up {
             return None;
@@ -46,10 +56,16 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// When pacing lets the next segment go, if one waits for it.
+    #[inline]
     pub(super) fn pacing_deadline(&self) -> Option<Instant> {
-        let Pacer::Sender(departures) = &self.stream.pacer else {
-            return None;
-        };
+        match &self.stream.pacer {
+            Pacer::Sender(departures) => self.deadline_of(departures),
+            Pacer::Off | Pacer::Host { .. } => None,
+        }
+    }
+
+    #[inline(never)] // most senders do not pace by themselves
+    fn deadline_of(&self, departures: &Departures) -> Option<Instant> {
         let at = departures.deadline()?;
         let next = self.next_called_for(at)?;
         (!self.is_unpaced(next)).then_some(at)
@@ -66,6 +82,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The next transmission that is no copy.
     //= RFC 6675 §5 (C.1) MUST: "The scoreboard MUST be queried via NextSeg () for the sequence number range of the next
     //=   segment to transmit (if any), and the given segment sent."
+    #[inline(always)] // for each transmission, and where none is called for
     fn next_called_for(&self, now: Instant) -> Option<Transmission> {
         if self.timers.persist.due {
             return Some(self.window_probe());
@@ -126,6 +143,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether the congestion window has room for new data. Before recovery, duplicate ACKs may make some
     /// (RFC 3042).
+    #[inline]
     pub(crate) fn has_room_for_new(&self, now: Instant) -> bool {
         let window = self.window_now(now);
         //= RFC 6675 §5 (3) step: "If (cwnd - pipe) >= 1 SMSS, there exists previously unsent data, and the receiver's
@@ -156,6 +174,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The segment that recovery sends when none is marked lost and no new data may go (RFC 6675 §4 NextSeg
     /// rules 3, 4).
+    #[inline(never)] // most segments are sent outside recovery
     pub(super) fn next_fill(&self) -> Option<Span> {
         if self.mechanisms.recovery_fill == RecoveryFill::Nothing || self.board.numbers_packets() {
             return None;
@@ -183,6 +202,16 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         self.commit(now, what, self.peer.mss);
+    }
+
+    /// Makes the transmission that [`next_send`](Self::next_send) returns, if there is one: as if
+    /// [`on_sent`](Self::on_sent) were called with it, and faster.
+    #[inline]
+    pub fn send_next(&mut self, now: Instant) -> Option<Transmission> {
+        let what = self.next_send(now)?;
+        debug_assert_eq!(self.refusal(what), None);
+        self.commit(now, what, self.peer.mss);
+        Some(what)
     }
 
     /// `what` was sent and is not refused. `size`: the bytes of a numbered packet.
@@ -288,11 +317,23 @@ impl<C: CongestionControl> Sender<C> {
         self.note_usage();
     }
 
-    /// Sends more full segments of new data after one was just sent, at most `most`, and returns how many.
+    /// Whether [`next_send`](Self::next_send) is known to return `None` because the congestion window is full. It is
+    /// cheaper to ask.
+    #[inline]
+    pub fn is_held_by_window(&self, now: Instant) -> bool {
+        self.board.pipe() >= self.window_now(now)
+            // What goes whatever the window.
+            && !self.timers.persist.due
+            && !self.timers.probe.is_due()
+            && self.episode.release != Release::Forced
+            && !self.sends_copies()
+    }
+
+    /// Sends more full segments of new data after one was just sent, at most `most`.
     /// The result is the same as calling [`next_send`](Self::next_send) and [`on_sent`](Self::on_sent) in
     /// turn, and faster. It leaves to those two the last segment written, and every segment on which
     /// anything else is to be decided or logged.
-    pub fn send_more(&mut self, now: Instant, most: u32) -> u32 {
+    pub fn send_more(&mut self, now: Instant, most: u32) -> MoreSent {
         let plain = self.delivery.is_none()
             && !self.timers.gave_up
             && !self.timers.persist.due
@@ -303,36 +344,37 @@ impl<C: CongestionControl> Sender<C> {
             && self.board.una() > Offset::SYN
             && !self.stream.pacer.is_on()
             && !self.log.is_on();
+        let mut more = MoreSent::default();
         if !plain {
-            return 0;
+            return more;
         }
         let size = u64::from(self.peer.full);
         let end = self.stream.fin().unwrap_or(self.stream.limit);
         let start = self.board.nxt();
-        let mut sent = 0;
-        while sent < most {
+        while more.segments < most {
             let span = Span::at(self.board.nxt(), size);
-            if span.end >= end
-                || span.end > self.peer.window.edge()
-                || self.board.is_full()
-                || !self.has_room_for_new(now)
-            {
+            if span.end >= end || span.end > self.peer.window.edge() || self.board.is_full() {
+                break;
+            }
+            // The next segment is this one, and nothing goes before it.
+            more.all = !self.has_room_for_new(now);
+            if more.all {
                 break;
             }
             self.put_on_board(now, span);
-            sent += 1;
+            more.segments += 1;
         }
-        if sent > 0 {
+        if more.segments > 0 {
             // Each of them would have set these. The segment before them set the rest.
             self.stream.stopped_clock = None;
             self.rtt.on_sent(now, start);
-            self.count_sent(Span::new(start, self.board.nxt()), sent);
+            self.count_sent(Span::new(start, self.board.nxt()), more.segments);
             self.timers.early = None;
             self.stream.last_sent_at = now;
             self.timers.persist = Persist::default();
             self.reschedule_probe_after_sending(now);
         }
-        sent
+        more
     }
 
     /// New data was sent. In Linux 6 the retransmission timer takes the place of a pending probe, unless
@@ -431,6 +473,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The trigger that the present state gives a retransmission of `span`.
+    #[inline(never)]
     pub(super) fn trigger_of(&self, span: Span) -> Trigger {
         if span.start == Offset::SYN {
             return self.mechanisms.syn_trigger;
@@ -482,6 +525,7 @@ impl<C: CongestionControl> Sender<C> {
     /// A tail loss probe: new data if the receive window permits, else the last segment
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.2; RFC 8985 §7.3). A numbered packet is always new: the
     /// host decides what is in it (RFC 9002 §6.2.4).
+    #[cold]
     fn loss_probe(&self) -> Option<Transmission> {
         if self.board.numbers_packets() {
             //= RFC 9002 §6.2.4 MUST: "All probe packets sent on a PTO MUST be ack-eliciting."
@@ -531,6 +575,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// A zero-window probe: the new data that fits, however little (this overrides silly-window avoidance),
     /// or else an empty segment that makes the peer send an ACK.
+    #[cold]
     fn window_probe(&self) -> Transmission {
         let span = self.new_span(self.peer.window.edge());
         if span.is_empty() { Transmission::WindowProbe } else { Transmission::New(span) }
@@ -546,6 +591,7 @@ impl<C: CongestionControl> Sender<C> {
         self.window_after_idle(now)
     }
 
+    #[inline(never)]
     fn window_after_idle(&self, now: Instant) -> Segments {
         let idle = now.since(self.stream.last_sent_at);
         let initial = self.mechanisms.initial_window;

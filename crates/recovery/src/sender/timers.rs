@@ -18,21 +18,31 @@ impl<C: CongestionControl> Sender<C> {
         if self.timers.gave_up {
             return None;
         }
-        let mut next: Option<(Instant, Timer)> = None;
-        for timer in Timer::ALL {
-            if let Some(at) = self.deadline(timer)
-                && next.is_none_or(|(earliest, _)| at < earliest)
-            {
-                next = Some((at, timer));
-            }
+        // One by one in the order of `Timer::ALL`. A loop would find out for each which timer it is.
+        let next = self.earlier(None, Timer::Early);
+        let next = self.earlier(next, Timer::Reorder);
+        let next = self.earlier(next, Timer::Probe);
+        let next = self.earlier(next, Timer::Rto);
+        let next = self.earlier(next, Timer::Persist);
+        let next = self.earlier(next, Timer::Copy);
+        let next = self.earlier(next, Timer::User);
+        self.earlier(next, Timer::Pacing)
+    }
+
+    /// `timer` if its deadline comes before that of `next`, or else `next`.
+    #[inline(always)] // so that each call knows its timer
+    fn earlier(&self, next: Option<(Instant, Timer)>, timer: Timer) -> Option<(Instant, Timer)> {
+        match self.deadline(timer) {
+            Some(at) if next.is_none_or(|(earliest, _)| at < earliest) => Some((at, timer)),
+            _ => next,
         }
-        next
     }
 
     /// The deadline of `timer`, if it runs.
     //= RFC 8985 §5.4 step: "A RACK-TLP sender arms one of these three timers -- RACK reordering timer, TLP PTO timer,
     //=   or RTO timer -- when it has unacknowledged segments in flight."
     //= deviation: the retransmission timer runs beside the other two, and is never earlier than the probe timer
+    #[inline(always)] // mostly of a timer that the caller names
     pub fn deadline(&self, timer: Timer) -> Option<Instant> {
         match timer {
             Timer::Early => self.timers.early,
@@ -134,6 +144,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The deadline of the retransmission timer. In Linux 6, a probe timer that expires while a probe is
     /// unanswered makes way for the timeout, which counts from the earliest outstanding segment
     /// (`tcp_send_loss_probe`).
+    #[inline]
     fn timeout_deadline(&self) -> Option<Instant> {
         let deadline = self.timers.rto.deadline()?;
         if self.has_probe_timeout() {

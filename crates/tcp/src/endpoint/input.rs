@@ -13,20 +13,17 @@ const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 /// segments many times.
 const LEAST_PEER_MSS: u16 = 48;
 
-/// A reset for whoever sent an ACK of `at`: it stands exactly where they expect (§3.10.7.1).
-fn reset_at(at: SeqNumber) -> Segment {
-    Segment { seq: at, flags: Flags::RST, ..Segment::default() }
-}
-
 impl Endpoint {
     /// Takes in a segment whose checksum is right.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         self.traffic.on_received(now, segment);
+        if self.synchronized() {
+            return self.on_synchronized(now, segment);
+        }
         match self.state {
-            State::Closed(_) => self.refuse(segment),
             State::Listen => self.on_first_syn(now, segment),
             State::SynSent => self.on_syn_ack(now, segment),
-            _ => self.on_synchronized(now, segment),
+            _ => self.refuse(segment),
         }
     }
 
@@ -37,9 +34,10 @@ impl Endpoint {
             return;
         }
         self.reset_due = Some(if segment.flags.contains(Flags::ACK) {
-            reset_at(segment.ack)
+            Reset::at(segment.ack)
         } else {
-            Segment { ack: segment.seq + segment.sequence_len(), flags: Flags::RST | Flags::ACK, ..Segment::default() }
+            let ack = segment.seq + segment.sequence_len();
+            Reset { ack: Some(ack), ..Reset::at(SeqNumber(0)) }
         });
     }
 
@@ -60,7 +58,7 @@ impl Endpoint {
     /// SYN-SENT (§3.10.7.3): the SYN-ACK of our SYN opens, a reset that acknowledges it refuses.
     fn on_syn_ack(&mut self, now: Instant, segment: &Segment) {
         let acknowledges = segment.flags.contains(Flags::ACK)
-            && segment.ack == self.config.isn.at(self.sender.nxt())
+            && segment.ack == self.isn.at(self.sender.nxt())
             && self.sender.nxt() > Offset::SYN;
         if segment.flags.contains(Flags::ACK) && !acknowledges {
             self.refuse(segment);
@@ -94,7 +92,7 @@ impl Endpoint {
         self.ts_recent_at = now;
         self.sack &= options.sack_permitted;
         self.sender.set_sack(self.sack);
-        if let (Some(theirs), Some(ours)) = (options.window_scale, self.config.window_scale()) {
+        if let (Some(theirs), Some(ours)) = (options.window_scale, self.offered_scale) {
             self.peer_scale = theirs.min(Options::MAX_WINDOW_SCALE);
             self.scale = ours;
         }
@@ -102,41 +100,29 @@ impl Endpoint {
         // RFC 9293 §3.7.1: 536 where the option is absent.
         let peer = options.mss.unwrap_or(536).max(LEAST_PEER_MSS);
         // Both announce their MSS without the options that every segment carries (RFC 6691 §2).
-        self.full_segment = self.config.announced_mss().min(peer).saturating_sub(options_len).max(1);
+        self.full_segment = self.announced_mss.min(peer).saturating_sub(options_len).max(1);
         self.sender.set_mss(now, u32::from(self.full_segment));
     }
 
     /// The synchronized states (§3.10.7.4).
     fn on_synchronized(&mut self, now: Instant, segment: &Segment) {
         let start = segment.seq.unwrap(self.peer_isn, self.receiver.next());
-        if segment.flags.contains(Flags::RST) {
-            if let Some(start) = start {
-                self.on_reset(now, start);
-            }
-            return;
+        if segment.flags.intersects(Flags::RST | Flags::SYN) {
+            return self.on_reset_or_syn(now, segment, start);
         }
-        if segment.flags.contains(Flags::SYN) {
-            // The ACK of their SYN was lost, or it is a blind SYN (RFC 5961 §4). While our SYN-ACK
-            // is unanswered, that is the answer to a copy of the same SYN.
-            let again = segment.seq == self.peer_isn && !segment.flags.contains(Flags::ACK);
-            match self.state {
-                State::SynReceived => self.syn_ack_due |= again && self.sender.answers_again(now),
-                _ => self.acks.on_segment(now, Urgency::Challenge),
-            }
-            return;
-        }
-        let span = start.map(|start| Span::at(start, u64::from(segment.sequence_len())));
-        let accepted = span.filter(|span| self.paws_accepts(now, segment) && self.accepts(*span));
-        let Some(span) = accepted else {
-            self.on_unacceptable(now, span, Urgency::AtOnce);
-            return;
+        let Some(start) = start else {
+            return self.on_unacceptable(now, None, Urgency::AtOnce);
         };
+        let span = Span::at(start, u64::from(segment.sequence_len()));
+        if !self.paws_accepts(now, segment) || !self.accepts(span) {
+            return self.on_unacceptable(now, Some(span), Urgency::AtOnce);
+        }
         if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment, span) {
             return;
         }
         if self.has_nobody_for(segment, span) {
             self.end(Closed::ByAbort);
-            self.reset_due = Some(reset_at(segment.ack));
+            self.reset_due = Some(Reset::at(segment.ack));
             return;
         }
         self.keep_timestamp(now, segment, span.start);
@@ -148,11 +134,30 @@ impl Endpoint {
         self.follow_close(now);
     }
 
+    /// A reset or a SYN, which begins at `start`, in a synchronized state.
+    #[inline(never)]
+    fn on_reset_or_syn(&mut self, now: Instant, segment: &Segment, start: Option<Offset>) {
+        if segment.flags.contains(Flags::RST) {
+            if let Some(start) = start {
+                self.on_reset(now, start);
+            }
+            return;
+        }
+        // The ACK of their SYN was lost, or it is a blind SYN (RFC 5961 §4). While our SYN-ACK
+        // is unanswered, that is the answer to a copy of the same SYN.
+        let again = segment.seq == self.peer_isn && !segment.flags.contains(Flags::ACK);
+        match self.state {
+            State::SynReceived => self.syn_ack_due |= again && self.sender.answers_again(now),
+            _ => self.acks.on_segment(now, Urgency::Challenge),
+        }
+    }
+
     /// New data for an application that will not read it (RFC 1122 §4.2.2.13).
+    #[inline]
     fn has_nobody_for(&self, segment: &Segment, span: Span) -> bool {
         let payload_end = span.start + u64::from(segment.payload_len);
-        let waits = matches!(self.state, State::FinWait1 | State::FinWait2);
-        self.released && waits && payload_end > self.receiver.next()
+        let waits = || matches!(self.state, State::FinWait1 | State::FinWait2);
+        self.released && waits() && payload_end > self.receiver.next()
     }
 
     /// RFC 5961 §3: only a reset at exactly the next expected offset is obeyed; one elsewhere in
@@ -170,6 +175,7 @@ impl Endpoint {
 
     /// Nothing of an unacceptable segment is used; the answer tells where we are, and of old data
     /// that it came again (RFC 2883 §4).
+    #[inline(never)]
     fn on_unacceptable(&mut self, now: Instant, span: Option<Span>, urgency: Urgency) {
         if let Some(old) = span.filter(|s| !s.is_empty() && self.receiver.holds(*s)) {
             self.receiver.on_arrival(old, false);
@@ -206,11 +212,11 @@ impl Endpoint {
     /// The acknowledgment field; `false` when the segment is to be dropped.
     fn on_ack_field(&mut self, now: Instant, segment: &Segment, span: Span) -> bool {
         let una = self.sender.una();
-        let acked = segment.ack.unwrap(self.config.isn, una);
+        let acked = segment.ack.unwrap(self.isn, una);
         let acked = acked.filter(|acked| *acked <= self.sender.nxt());
         if self.state == State::SynReceived {
             if acked.is_none_or(|acked| acked == Offset::SYN) {
-                self.reset_due = Some(reset_at(segment.ack));
+                self.reset_due = Some(Reset::at(segment.ack));
                 return false;
             }
             self.state = if self.sender.fin().is_some() { State::FinWait1 } else { State::Established };
@@ -225,10 +231,26 @@ impl Endpoint {
         true
     }
 
+    #[inline]
     fn take_ack(&mut self, now: Instant, segment: &Segment, acked: Offset) {
         let syn = segment.flags.contains(Flags::SYN);
         let scale = if syn { 0 } else { self.peer_scale };
         let window = u64::from(segment.window) << scale;
+        let before = self.sender.state();
+        if self.ecn.on_segment(segment) && !syn {
+            self.sender.on_congestion_signal(now);
+        }
+        if segment.options.sack.is_empty() && self.sender.take_ack_when_idle(now, acked, window) {
+            return;
+        }
+        self.process_ack(now, segment, acked, window);
+        self.ecn.on_state(before, self.sender.state());
+        self.pusher.on_una(self.sender.una());
+    }
+
+    /// Passes all of an ACK on to the sender.
+    #[inline(never)]
+    fn process_ack(&mut self, now: Instant, segment: &Segment, acked: Offset, window: u64) {
         let mut ack = Ack::new(acked, window);
         ack.carries_data = segment.sequence_len() > 0;
         let clock = SeqNumber(timestamp(now));
@@ -243,19 +265,13 @@ impl Endpoint {
         ack.echo_sent_before = age.map(|age| end_of_tick(now) - age);
         if self.sack {
             for [left, right] in segment.options.sack.iter() {
-                let (isn, near) = (self.config.isn, acked);
+                let (isn, near) = (self.isn, acked);
                 if let (Some(left), Some(right)) = (left.unwrap(isn, near), right.unwrap(isn, near)) {
                     ack.push_block(Span::new(left, right));
                 }
             }
         }
-        let before = self.sender.state();
-        if self.ecn.on_segment(segment) && !syn {
-            self.sender.on_congestion_signal(now);
-        }
         self.sender.on_ack(now, &ack);
-        self.ecn.on_state(before, self.sender.state());
-        self.pusher.on_una(self.sender.una());
     }
 
     fn on_sequence_space(&mut self, now: Instant, segment: &Segment, span: Span) {
@@ -289,10 +305,16 @@ impl Endpoint {
     }
 
     /// State changes that FINs and their ACKs bring.
+    #[inline]
     fn follow_close(&mut self, now: Instant) {
-        if self.sender.fin().is_none() && !self.receiver.finished() {
-            return; // nobody has closed
+        if self.sender.fin().is_some() || self.receiver.finished() {
+            self.follow_closing(now);
         }
+    }
+
+    /// As [`follow_close`](Self::follow_close), once a side has closed.
+    #[inline(never)]
+    fn follow_closing(&mut self, now: Instant) {
         let ours_acked = self.sender.fin().is_some_and(|fin| self.sender.una() > fin);
         let theirs = self.receiver.finished();
         let next = match self.state {

@@ -1,6 +1,8 @@
 //! The segments an endpoint sends, and the data written to it.
 
 use super::*;
+use crate::Push;
+use recoup_recovery::MoreSent;
 use recoup_recovery::slp::Carried;
 use recoup_wire::ip_len;
 
@@ -17,11 +19,16 @@ impl Endpoint {
     /// is queued to transmit everything, not just one burst.
     pub fn write_part(&mut self, now: Instant, bytes: u64, first: bool) -> bool {
         let mut all = false;
-        if !matches!(self.state, State::Closed(_)) && self.sender.fin().is_none() {
+        if !self.is_closed() && self.sender.fin().is_none() {
             all = self.pusher.queue(bytes, first, &self.sender);
             self.sender.on_written(now, bytes);
         }
         all
+    }
+
+    /// Which segments carry the PSH bit.
+    pub(crate) fn push(&self) -> Push {
+        self.pusher.policy()
     }
 
     /// Whether the segment transmitted last is followed by others of its burst.
@@ -76,46 +83,55 @@ impl Endpoint {
             Transmit::Control => None,
         };
         self.traffic.on_sent(now, segment, what);
+        if transmit.is_last(segment) {
+            self.pusher.pause();
+        }
         Some(transmit)
     }
 
     /// Transmits more segments like `segment`, which [`poll_transmit`](Self::poll_transmit) just returned,
-    /// and returns how many, at most `most`. They are what it would return next, and differ only in their
-    /// sequence numbers: each is that of the one before plus [`Segment::payload_len`]. For what follows,
-    /// and where the result is 0, [`poll_transmit`](Self::poll_transmit) decides.
-    pub fn transmit_more(&mut self, now: Instant, segment: &Segment, most: u32) -> u32 {
+    /// at most `most`. They are what it would return next, and differ only in their
+    /// sequence numbers: each is that of the one before plus [`Segment::payload_len`]. If they are not known to be
+    /// [`all`](MoreSent::all), [`poll_transmit`](Self::poll_transmit) decides what follows.
+    #[inline]
+    pub fn transmit_more(&mut self, now: Instant, segment: &Segment, most: u32) -> MoreSent {
+        let owes_other = self.reset_due.is_some() || self.syn_ack_due || self.acks.is_due();
+        if !owes_other && self.sender.is_held_by_window(now) {
+            self.pusher.pause();
+            return MoreSent { segments: 0, all: true };
+        }
+        self.transmit_alike(now, segment, most)
+    }
+
+    fn transmit_alike(&mut self, now: Instant, segment: &Segment, most: u32) -> MoreSent {
         let size = u32::from(self.full_segment);
         let alike = segment.payload_len == size
             && segment.flags == Flags::ACK
             && segment.options.sack.is_empty()
-            && segment.seq + size == self.config.isn.at(self.sender.nxt())
+            && segment.seq + size == self.isn.at(self.sender.nxt())
             && self.pusher.marks_ends_alone()
             && !self.receiver.has_sack_blocks()
             && self.reset_due.is_none()
             && !self.syn_ack_due
-            && !matches!(self.state, State::Closed(_));
+            && !self.is_closed();
         if !alike {
-            return 0;
+            return MoreSent::default();
         }
-        let sent = self.sender.send_more(now, most);
-        self.traffic.on_sent_more(sent, size);
+        let mut sent = self.sender.send_more(now, most);
+        self.traffic.on_sent_more(sent.segments, size);
+        sent.all &= !self.acks.is_due();
         sent
     }
 
     fn next_transmit(&mut self, now: Instant, segment: &mut Segment) -> Option<Transmit> {
-        if let Some(reset) = &self.reset_due {
-            *segment = *reset;
-            self.reset_due = None;
-            if let Some(timestamps) = &mut segment.options.timestamps {
-                timestamps.value = timestamp(now);
-            }
+        if let Some(reset) = self.reset_due.take() {
+            *segment = reset.segment(now);
             return Some(Transmit::Control);
         }
-        if matches!(self.state, State::Closed(_) | State::Listen) {
+        if self.is_closed() || self.state == State::Listen {
             return None;
         }
-        if let Some(what) = self.sender.next_send(now) {
-            self.sender.on_sent(now, what);
+        if let Some(what) = self.sender.send_next(now) {
             *segment = Segment::default();
             self.syn_ack_due = false;
             match what.span() {
@@ -174,7 +190,7 @@ impl Endpoint {
         if self.carries_push(what) {
             flags |= Flags::PSH;
         }
-        segment.seq = self.config.isn.at(span.start);
+        segment.seq = self.isn.at(span.start);
         segment.payload_len = payload_len as u32;
         segment.flags = flags;
         segment.flags |= self.ecn.flags(segment, payload_len > 0 && what.is_new());
@@ -186,8 +202,7 @@ impl Endpoint {
 
     /// `segment` carries `span` for the first time: is it worth a copy?
     fn offer_copy(&mut self, now: Instant, span: Span, segment: &Segment) {
-        let carried =
-            Carried { ip_len: ip_len(segment, self.config.ip_version), push: segment.flags.contains(Flags::PSH) };
+        let carried = Carried { ip_len: ip_len(segment, self.ip_version), push: segment.flags.contains(Flags::PSH) };
         if self.sender.offer_copy(now, span, carried) {
             self.copy_pushed = carried.push;
         }
@@ -195,21 +210,23 @@ impl Endpoint {
 
     /// Makes `segment`, an empty one, the SYN-ACK again. It answers a second SYN. It is no retransmission,
     /// since nothing says that the first SYN-ACK was lost.
+    #[inline(never)]
     fn answer_syn(&mut self, now: Instant, segment: &mut Segment) {
-        segment.seq = self.config.isn.at(Offset::SYN);
+        segment.seq = self.isn.at(Offset::SYN);
         segment.flags = Flags::SYN | Flags::ACK;
         segment.flags |= self.ecn.flags(segment, false);
         self.finish(now, segment);
     }
 
     fn bare_ack(&mut self, now: Instant, at: Offset, segment: &mut Segment) {
-        segment.seq = self.config.isn.at(at);
+        segment.seq = self.isn.at(at);
         segment.flags = Flags::ACK;
         segment.flags |= self.ecn.flags(segment, false);
         self.finish(now, segment);
     }
 
     /// Adds acknowledgment, window and options.
+    #[inline(always)] // for each segment
     fn finish(&mut self, now: Instant, segment: &mut Segment) {
         let syn = segment.flags.contains(Flags::SYN);
         if self.timestamps {
@@ -217,11 +234,7 @@ impl Endpoint {
             segment.options.timestamps = Some(Timestamps { value: timestamp(now), echo });
         }
         if syn {
-            segment.options.mss = Some(self.config.announced_mss());
-            // A SYN-ACK answers what the SYN offered (RFC 7323 §2.2: never scaled itself).
-            let scaling = self.state == State::SynSent || self.scale > 0 || self.peer_scale > 0;
-            segment.options.window_scale = self.config.window_scale().filter(|_| scaling);
-            segment.options.sack_permitted = self.sack;
+            self.offer_options(&mut segment.options);
         }
         let window = self.receiver.offer_window();
         let scale = if syn { 0 } else { self.scale };
@@ -230,16 +243,34 @@ impl Endpoint {
             segment.ack = self.ack_number();
             let room = self.sack_room(segment.payload_len);
             if self.sack && !syn {
-                let (isn, sack) = (self.peer_isn, &mut segment.options.sack);
-                self.receiver.take_sack_blocks(room, |block| {
-                    sack.push([isn.at(block.start), isn.at(block.end)]);
-                });
+                self.report_sacks(room, &mut segment.options.sack);
             }
             self.last_ack_sent = self.receiver.next();
             // Data that left no room for SACK blocks has not said all: the ACK is still owed.
             if room > 0 || !self.sack || !self.receiver.has_sack_blocks() {
                 self.acks.on_ack_sent();
             }
+        }
+    }
+
+    /// Adds the options of a SYN.
+    #[inline(never)]
+    fn offer_options(&self, options: &mut Options) {
+        options.mss = Some(self.announced_mss);
+        // A SYN-ACK answers what the SYN offered (RFC 7323 §2.2: never scaled itself).
+        let scaling = self.state == State::SynSent || self.scale > 0 || self.peer_scale > 0;
+        options.window_scale = self.offered_scale.filter(|_| scaling);
+        options.sack_permitted = self.sack;
+    }
+
+    /// Adds at most `room` SACK blocks.
+    #[inline]
+    fn report_sacks(&mut self, room: usize, sack: &mut SackBlocks) {
+        if self.receiver.has_sack_blocks() {
+            let isn = self.peer_isn;
+            self.receiver.take_sack_blocks(room, |block| {
+                sack.push([isn.at(block.start), isn.at(block.end)]);
+            });
         }
     }
 

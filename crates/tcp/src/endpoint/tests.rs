@@ -359,7 +359,7 @@ impl Pair {
 
     /// All that was sent: milliseconds, `>` from the client or `<` from the server, and the segment.
     fn trace(&self) -> Vec<String> {
-        let (client, server) = (self.ends[0].config.isn, self.ends[1].config.isn);
+        let (client, server) = (self.ends[0].isn, self.ends[1].isn);
         let lines = self.sent.iter().map(|(at, side, segment)| {
             let (arrow, from, to) = match side {
                 Client => ('>', client, server),

@@ -101,6 +101,8 @@ impl Responses {
         if span.is_empty() {
             return;
         }
+        // Most flows have one response.
+        self.all.reserve_exact(usize::from(self.all.capacity() == 0));
         self.all.push(Response {
             ordinal: u32::try_from(self.all.len()).unwrap_or(u32::MAX),
             span,

@@ -52,6 +52,9 @@ impl Options {
     /// The length of the options in the header, with padding, in bytes: a multiple of 4, at most 40.
     #[inline]
     pub const fn encoded_len(&self) -> u32 {
+        if !self.has_others_than_timestamps() {
+            return if self.timestamps.is_some() { 12 } else { 0 };
+        }
         let blocks = self.sack_blocks_that_fit() as u32;
         let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
         self.len_without_sack() + sack

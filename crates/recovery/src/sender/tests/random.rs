@@ -120,6 +120,10 @@ fn told() -> impl Strategy<Value = Told> {
 
 /// Segments of all runs that were sent together.
 static TOGETHER: AtomicUsize = AtomicUsize::new(0);
+/// How often an idle sender got an ACK.
+static IDLE: AtomicUsize = AtomicUsize::new(0);
+/// How often the window of a sender held it.
+static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// A sender, and what its peer has seen of it.
 struct Run {
@@ -226,6 +230,7 @@ impl Run {
         }
         let before = self.sender.clone();
         let summary = self.sender.on_ack(self.now, ack);
+        self.check_idle(&before, ack)?;
         self.copies.follow(&self.sender);
         prop_assert!(self.sender.una() >= una, "snd_una went back");
         prop_assert_eq!(self.sender.nxt(), nxt, "an ACK sends nothing by itself");
@@ -233,6 +238,16 @@ impl Run {
         if ack.cumulative > nxt {
             let quiet = |s: &Sender| (s.state(), s.cwnd(), s.peer_window(), s.next_timer());
             prop_assert_eq!(quiet(&self.sender), quiet(&before), "an ACK of data never sent");
+        }
+        Ok(())
+    }
+
+    /// A sender that was idle takes the ACK in the short way, too.
+    fn check_idle(&self, before: &Sender, ack: &Ack) -> Result<(), TestCaseError> {
+        let mut idle = before.clone();
+        if !ack.has_blocks() && idle.take_ack_when_idle(self.now, ack.cumulative, ack.window) {
+            prop_assert_eq!(format!("{:?}", idle), format!("{:?}", self.sender));
+            IDLE.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -261,14 +276,27 @@ impl Run {
             if sent < 2 {
                 self.try_together(most - sent)?;
             }
+            self.check_held()?;
             let Some(what) = self.sender.next_send(self.now) else {
                 return Ok(());
             };
             self.judge(what)?;
-            self.sender.on_sent(self.now, what);
+            match sent {
+                0 | 1 => self.send_both_ways(what)?,
+                _ => self.sender.on_sent(self.now, what),
+            }
             offer(&mut self.sender, self.now, what);
             self.check()?;
         }
+        Ok(())
+    }
+
+    /// Sends `what`, which the sender offers, and asserts that [`Sender::send_next`] does the same.
+    fn send_both_ways(&mut self, what: Transmission) -> Result<(), TestCaseError> {
+        let mut at_once = self.sender.clone();
+        self.sender.on_sent(self.now, what);
+        prop_assert_eq!(at_once.send_next(self.now), Some(what));
+        prop_assert_eq!(format!("{:?}", at_once), format!("{:?}", self.sender));
         Ok(())
     }
 
@@ -277,7 +305,7 @@ impl Run {
         let mut together = self.sender.clone();
         together.log = Log::new(false);
         let mut single = together.clone();
-        let sent = together.send_more(self.now, most.min(20) as u32);
+        let MoreSent { segments: sent, all } = together.send_more(self.now, most.min(20) as u32);
         for _ in 0..sent {
             let what = single.next_send(self.now);
             let full = matches!(what, Some(Transmission::New(span)) if span.len() == single.peer.mss.into());
@@ -286,7 +314,17 @@ impl Run {
         }
         let same = sent == 0 || format!("{single:?}") == format!("{together:?}");
         prop_assert!(same, "{sent} segments:\n{single:?}\n{together:?}");
+        prop_assert!(!all || together.next_send(self.now).is_none(), "more than {sent} segments: {together:?}");
         TOGETHER.fetch_add(sent as usize, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// A sender that its window holds offers nothing.
+    fn check_held(&self) -> Result<(), TestCaseError> {
+        let held = self.sender.is_held_by_window(self.now);
+        let next = self.sender.next_send(self.now);
+        prop_assert!(!held || next.is_none(), "{next:?} although the window is full: {:?}", self.sender);
+        HELD.fetch_add(usize::from(held), Ordering::Relaxed);
         Ok(())
     }
 
@@ -337,6 +375,9 @@ impl Run {
             matches!(sender.next_send(self.now), Some(Transmission::Again(..)))
         );
         prop_assert_eq!(sender.next_timer(), sender.next_timer(), "asking changes it");
+        let running = Timer::ALL.into_iter().filter_map(|timer| Some((sender.deadline(timer)?, timer)));
+        let first = running.min_by_key(|(at, _)| *at).filter(|_| !sender.gave_up());
+        prop_assert_eq!(sender.next_timer(), first);
         // Without SACK, duplicate ACKs stand for segments that arrived.
         let board = sender.board();
         let count = |holds: fn(&SentSegment) -> bool| board.iter().filter(|s| holds(s)).count();
@@ -379,6 +420,8 @@ impl Run {
 fn the_invariants_hold_whatever_happens() {
     whatever_happens();
     assert!(TOGETHER.load(Ordering::Relaxed) > 1000, "none was sent together");
+    assert!(HELD.load(Ordering::Relaxed) > 1000, "no window was full");
+    assert!(IDLE.load(Ordering::Relaxed) > 1000, "no sender was idle");
 }
 
 proptest! {
