@@ -261,11 +261,10 @@ fn simulated(flow: FlowId, packet: &PathPacket) -> Packet {
         ..Segment::default()
     };
     segment.options.sack = tcp.sack;
-    Packet {
-        // Events say that a packet is damaged, not where.
-        damage: packet.damaged.then_some(0),
-        ..Packet::new(flow, packet.ordinal, segment)
-    }
+    let mut simulated = Packet::new(flow, packet.ordinal, segment);
+    // Events say that a packet is damaged, not where.
+    simulated.damage = packet.damaged.then_some(0);
+    simulated
 }
 
 fn setup(settings: &Settings, ends: Ends, profile: Option<&Profile>) -> Setup {

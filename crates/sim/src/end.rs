@@ -6,6 +6,7 @@ use recoup_tcp::flow::{Action, SpuriousRetransmissions};
 use recoup_tcp::{self as tcp, Endpoint};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
+use std::time::Duration;
 
 /// A host: its endpoint, and what the simulator keeps about it.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl End {
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
-            timers: HostTimers::new(TimerModel::Exact, std::time::Duration::ZERO),
+            timers: HostTimers::new(),
             wake: None,
             isn: SeqNumber(0),
             packets: 0,
@@ -41,9 +42,9 @@ impl End {
         }
     }
 
-    pub fn begin(&mut self, config: &tcp::Config, connects: bool, timers: HostTimers) {
+    pub fn begin(&mut self, config: &tcp::Config, connects: bool, timers: TimerModel, phase: Duration) {
         self.endpoint.reset(config, connects);
-        self.timers = timers;
+        self.timers.begin(timers, phase);
         self.wake = None;
         self.isn = config.isn;
         self.packets = 0;

@@ -3,7 +3,8 @@
 use crate::network::earlier;
 use crate::observe::{Observer, Point};
 use crate::packet::PacketPool;
-use crate::pair::{Pair, Turn};
+use crate::pair::Pair;
+use crate::turn::Turn;
 use crate::{Application, Chains, Network, TimerModel};
 use recoup_path::{ChainError, Exit, PathSpec};
 use recoup_tcp::flow::{FlowRecord, Host, Response, ScriptProgress, Workload};
@@ -73,7 +74,7 @@ impl<N: Network> Simulation<N> {
         self.turn(applications, observer).connect();
         while let Some(next) = self.next_event(applications) {
             self.now = next.max(self.now);
-            self.pair.record.events += 1;
+            self.pair.tally.events += 1;
             // Packets first: an ACK that arrives exactly at a deadline is in time.
             let mut turn = self.turn(applications, observer);
             if !turn.move_packets() && !turn.wake_application() {
@@ -122,8 +123,14 @@ impl<N: Network> Simulation<N> {
 impl<N: Network, A: Application, O: Observer> Turn<'_, N, A, O> {
     /// Handles all packets due now, and returns whether there were any.
     fn move_packets(&mut self) -> bool {
-        let to_client = self.move_packets_to(Host::Client);
-        self.move_packets_to(Host::Server) || to_client
+        let mut moved = false;
+        for host in [Host::Client, Host::Server] {
+            let next = self.network.next_event_of(host.sends().reverse());
+            if next.is_some_and(|at| at <= self.now) {
+                moved |= self.move_packets_to(host);
+            }
+        }
+        moved
     }
 
     // Not inlined: the compiler would compute the address of every field for both hosts first.

@@ -9,7 +9,8 @@
 //! | --- | --- |
 //! | `flow` | runs one flow over a network of its own, with a virtual clock |
 //! | `world` (`links`, `queueing`, `wakes`) | runs many flows over links that they share; routes; what each link carried, and how long packets waited there; which host wakes next |
-//! | `pair`, `end` | the two hosts of a flow and what happens to them, whatever the network; one of them |
+//! | `turn` | what happens to the hosts of a flow at one instant, whatever the network |
+//! | `pair`, `end` | the two hosts of a flow; one of them |
 //! | `network`, `application` | what carries packets, and what writes: traits, and their usual implementations (chains of hops, scripts) |
 //! | `timers`, `observe`, `host_random` | host timer models; observers; random choices of hosts |
 //! | `traffic` | sources of flows for a world: pairs of hosts that pause between flows, connection vectors of Tmix (`cvec`, `replay`, `synth`), a browser (`web`) |
@@ -24,6 +25,7 @@ mod packet;
 mod pair;
 mod timers;
 pub mod traffic;
+mod turn;
 pub mod world;
 
 pub use application::Application;

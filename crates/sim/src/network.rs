@@ -20,6 +20,11 @@ pub trait Network: Entrance {
     /// When something happens next inside, a packet's exit at the latest. `None`: it is empty.
     fn next_event(&self) -> Option<Instant>;
 
+    /// When something happens next to packets that travel in `direction`, or earlier.
+    fn next_event_of(&self, _direction: Direction) -> Option<Instant> {
+        self.next_event()
+    }
+
     /// Takes out the next packet of `direction` that leaves by `now`, delivered or dropped.
     fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Box<Packet>>>;
 }
@@ -70,6 +75,11 @@ impl Network for Chains {
     fn next_event(&self) -> Option<Instant> {
         let [up, down] = &self.both;
         earlier(up.next_event(), down.next_event())
+    }
+
+    #[inline]
+    fn next_event_of(&self, direction: Direction) -> Option<Instant> {
+        self.both[direction as usize].next_event()
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The packets of the simulated path.
 
 use recoup_path::{self as path, TcpFacts};
-use recoup_units::FlowId;
+use recoup_units::{Direction, FlowId};
 use recoup_wire::{Flags, IpVersion, Segment, ip_len};
 
 /// A TCP segment on the simulated path.
@@ -22,6 +22,31 @@ pub struct Packet {
     /// Set when the path damaged the packet: 64 uniformly distributed bits that choose where. The
     /// receiver detects the damage by the checksum.
     pub damage: Option<u64>,
+    pub(crate) way: Way,
+}
+
+/// A packet's way through a [`World`](crate::world::World). Packets hold it, because links pass on their boxes alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub slot: u32,
+    /// The number of its [`RouteId`](crate::world::RouteId).
+    pub route: u32,
+    /// How many links of the route it has passed.
+    pub passed: u32,
+    pub direction: Direction,
+    /// Whether a queue of its link marked it.
+    pub marked: bool,
+    /// How long it has waited in the queues of its link, in nanoseconds.
+    pub waited: u64,
+    /// Its place among all packets of its link, from 0, if the link takes them for those of one flow.
+    pub place: Option<u64>,
+}
+
+impl Way {
+    /// Before the first link.
+    pub const fn begin(slot: u32, route: u32, direction: Direction) -> Self {
+        Self { slot, route, passed: 0, direction, marked: false, waited: 0, place: None }
+    }
 }
 
 /// The ECN field of the IP header (RFC 3168 §5).
@@ -39,8 +64,8 @@ pub enum EcnField {
 impl Packet {
     /// Packet number `ordinal` of its direction, over IPv4. It is no first transmission.
     pub fn new(flow: FlowId, ordinal: u64, segment: Segment) -> Self {
-        let mut packet =
-            Self { flow, segment, ordinal, is_first: false, ip_len: 0, ecn: EcnField::NotEct, damage: None };
+        let (ecn, way) = (EcnField::NotEct, Way::begin(0, 0, Direction::Up));
+        let mut packet = Self { flow, segment, ordinal, is_first: false, ip_len: 0, ecn, damage: None, way };
         packet.measure();
         packet
     }
@@ -57,11 +82,20 @@ impl Packet {
 pub(crate) struct PacketPool(Vec<Box<Packet>>);
 
 impl PacketPool {
-    /// A packet with any contents.
-    #[inline]
-    pub fn take(&mut self) -> Box<Packet> {
-        let spare = self.0.pop();
-        spare.unwrap_or_else(|| Box::new(Packet::new(FlowId(0), 0, Segment::default())))
+    /// The packet that [`take`](Self::take) returns next, with any contents.
+    #[inline(always)]
+    pub fn next(&mut self) -> &mut Packet {
+        if self.0.is_empty() {
+            self.0.push(Box::new(Packet::new(FlowId(0), 0, Segment::default())));
+        }
+        let last = self.0.len() - 1;
+        &mut self.0[last]
+    }
+
+    /// A packet with the contents that [`next`](Self::next) was given, if it was called.
+    #[inline(always)]
+    pub fn take(&mut self) -> Option<Box<Packet>> {
+        self.0.pop()
     }
 
     /// Takes back the memory of a packet.

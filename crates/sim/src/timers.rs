@@ -82,29 +82,42 @@ fn level(n: u64) -> u32 {
 
 /// The timers of one host. For each timer it keeps the deadline and the rounded time, because rounding
 /// depends on when the timer was armed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct HostTimers {
     model: TimerModel,
     phase: Duration,
-    /// Deadline and rounded time of each timer that is armed.
-    armed: [Option<(Instant, Instant)>; Timer::ALL.len()],
+    /// `None` while no flow needed it: exact timers do not.
+    armed: Option<Box<Armed>>,
 }
 
+/// Deadline and rounded time of each timer that is armed.
+type Armed = [Option<(Instant, Instant)>; Timer::ALL.len()];
+
 impl HostTimers {
-    pub fn new(model: TimerModel, phase: Duration) -> Self {
-        Self { model, phase, armed: [None; Timer::ALL.len()] }
+    /// Exact timers.
+    pub const fn new() -> Self {
+        Self { model: TimerModel::Exact, phase: Duration::ZERO, armed: None }
+    }
+
+    /// Begins a new connection, and keeps the memory.
+    pub fn begin(&mut self, model: TimerModel, phase: Duration) {
+        (self.model, self.phase) = (model, phase);
+        if !self.exact() {
+            **self.armed.get_or_insert_default() = Armed::default();
+        }
     }
 
     /// Whether timers fire at their deadlines.
+    #[inline]
     pub fn exact(&self) -> bool {
         self.model == TimerModel::Exact
     }
 
     /// The sender's next timer, with the rounded time at which it fires.
     pub fn next(&mut self, now: Instant, sender: &Sender) -> Option<(Instant, Timer)> {
-        if self.exact() {
+        let Some(armed) = self.armed.as_deref_mut().filter(|_| self.model != TimerModel::Exact) else {
             return sender.next_timer();
-        }
+        };
         if sender.gave_up() {
             return None;
         }
@@ -113,7 +126,7 @@ impl HostTimers {
             _ => Duration::ZERO,
         };
         let mut next: Option<(Instant, Timer)> = None;
-        for (slot, timer) in self.armed.iter_mut().zip(Timer::ALL) {
+        for (slot, timer) in armed.iter_mut().zip(Timer::ALL) {
             let Some(deadline) = sender.deadline(timer) else {
                 *slot = None;
                 continue;

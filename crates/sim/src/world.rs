@@ -18,9 +18,10 @@ pub use queueing::QueueingDelays;
 use crate::network::earlier;
 use crate::observe::{Observer, Point};
 use crate::packet::PacketPool;
-use crate::pair::{Pair, Turn};
+use crate::pair::Pair;
+use crate::turn::Turn;
 use crate::{Application, FlowSpec};
-use links::{Carried, Entry, Links, Moved};
+use links::{Entry, Links, Moved};
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::{FlowRecord, Host, Response};
 use recoup_units::{FlowId, Instant};
@@ -70,7 +71,7 @@ pub struct Start<'a, A> {
     pub applications: [A; 2],
 }
 
-/// The most flows that are open at once in a world. Each takes about 10 kB.
+/// The most flows that are open at once in a world. Each takes about 6 kB.
 pub const MOST_OPEN: usize = 100_000;
 
 /// The most packets that are on their way at once in a world. Each takes about 250 bytes.
@@ -103,7 +104,8 @@ pub struct Ended {
 pub struct World<A> {
     links: Links,
     packets: PacketPool,
-    slots: Vec<Slot<A>>,
+    /// Elsewhere in memory, because they are large and their number grows.
+    slots: Vec<Box<Slot<A>>>,
     free: Vec<u32>,
     /// When slots want to be woken, or earlier: a timer that moves to a later time is noticed when this time comes.
     wakes: Wakes,
@@ -204,7 +206,7 @@ impl<A: Application> World<A> {
     {
         let Start { flow, route, spec, applications } = traffic.start(self.now);
         let number = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::new());
+            self.slots.push(Box::new(Slot::new()));
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[number as usize];
@@ -227,7 +229,7 @@ impl<A: Application> World<A> {
         for host in [Host::Client, Host::Server] {
             while let Some(moved) = self.links.take(host) {
                 self.settle(host, &moved, observer);
-                self.after_turn(moved.slot(), traffic, observer);
+                self.after_turn(moved.packet().way.slot, traffic, observer);
                 self.packets.put(moved.into_packet());
             }
         }
@@ -236,14 +238,15 @@ impl<A: Application> World<A> {
     /// A packet left the network.
     fn settle<O: Observer>(&mut self, host: Host, moved: &Moved, observer: &mut O) {
         let (now, towards) = (self.now, host.sends().reverse());
-        let Carried { ref packet, slot, .. } = *moved.carried();
+        let packet = moved.packet();
+        let slot = packet.way.slot;
         let place = &mut self.slots[slot as usize];
         if place.applications.is_none() || place.pair.flow != packet.flow {
             return; // a copy that arrives after its flow has ended
         }
         place.in_flight = place.in_flight.saturating_sub(1);
         self.in_flight = self.in_flight.saturating_sub(1);
-        place.pair.record.events += 1;
+        place.pair.tally.events += 1;
         match moved {
             Moved::Arrived(_) => {
                 observer.on_packet(now, Point::Arrived, towards, packet);
@@ -277,7 +280,7 @@ impl<A: Application> World<A> {
         let due = slot.applications.as_ref();
         let due = due.and_then(|applications| slot.pair.next_event(applications));
         if due.is_some_and(|due| due <= self.now) {
-            slot.pair.record.events += 1;
+            slot.pair.tally.events += 1;
             self.turn(number, observer, |turn| {
                 if !turn.wake_application() {
                     turn.fire_timer();
@@ -317,7 +320,7 @@ impl<A: Application> World<A> {
             return;
         };
         let flow = slot.pair.flow;
-        if !slot.completed && slot.pair.record.completed() {
+        if !slot.completed && slot.pair.tally.fct.is_some() {
             slot.completed = true;
             traffic.on_complete(self.now, flow);
         }

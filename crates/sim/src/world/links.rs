@@ -1,6 +1,7 @@
 //! The links of a world, and the packets on them.
 
 use super::queueing::QueueingDelays;
+use crate::packet::Way;
 use crate::{Entrance, Packet};
 use recoup_path::{self as path, Chain, ChainError, DropCause, Exit, HopSpec, TcpFacts};
 use recoup_tcp::flow::Host;
@@ -133,59 +134,45 @@ impl LinkRecord {
 
 /// A packet on its route.
 #[derive(Clone, Debug)]
-pub(super) struct Carried {
-    /// Elsewhere in memory, because it is large and links pass it on.
-    pub packet: Box<Packet>,
-    /// How long it has waited in the queues of its link, in nanoseconds.
-    waited: u64,
-    pub slot: u32,
-    route: RouteId,
-    /// How many links of the route it has passed.
-    passed: u32,
-    direction: Direction,
-    /// Whether a queue of its link marked it.
-    marked: bool,
-    /// Its place among all packets of its link, from 0, if the link takes them for those of one flow.
-    place: Option<u64>,
-}
+pub(super) struct Carried(Box<Packet>);
 
 impl path::Packet for Carried {
     fn flow(&self) -> FlowId {
-        match self.place {
+        match self.0.way.place {
             Some(_) => FlowId(0),
-            None => self.packet.flow(),
+            None => self.0.flow,
         }
     }
 
     fn ip_len(&self) -> u32 {
-        self.packet.ip_len()
+        self.0.ip_len()
     }
 
     fn tcp(&self) -> Option<TcpFacts> {
-        self.packet.tcp()
+        self.0.tcp()
     }
 
     fn ordinal(&self) -> Option<u64> {
         // A link may be part of both ways of a flow.
-        let of_flow = self.packet.ordinal * 2 + self.direction as u64;
-        Some(self.place.unwrap_or(of_flow))
+        let of_flow = self.0.ordinal * 2 + self.0.way.direction as u64;
+        Some(self.0.way.place.unwrap_or(of_flow))
     }
 
     fn is_ecn_capable(&self) -> bool {
-        self.packet.is_ecn_capable()
+        self.0.is_ecn_capable()
     }
 
     fn mark(&mut self) {
-        self.packet.mark();
-        self.marked = true;
+        self.0.mark();
+        self.0.way.marked = true;
     }
 
     fn waited(&mut self, nanos: u64) {
-        self.waited += nanos;
+        self.0.way.waited += nanos;
     }
 
     fn corrupt(&mut self, draw: u64) {
-        self.packet.corrupt(draw);
+        self.0.corrupt(draw);
     }
 }
 
@@ -198,18 +185,13 @@ pub(super) enum Moved {
 
 impl Moved {
     pub fn into_packet(self) -> Box<Packet> {
-        let (Self::Arrived(carried) | Self::Dropped(carried, _)) = self;
-        carried.packet
+        let (Self::Arrived(Carried(packet)) | Self::Dropped(Carried(packet), _)) = self;
+        packet
     }
 
-    pub const fn carried(&self) -> &Carried {
-        match self {
-            Self::Arrived(carried) | Self::Dropped(carried, _) => carried,
-        }
-    }
-
-    pub const fn slot(&self) -> u32 {
-        self.carried().slot
+    pub fn packet(&self) -> &Packet {
+        let (Self::Arrived(Carried(packet)) | Self::Dropped(Carried(packet), _)) = self;
+        packet
     }
 }
 
@@ -286,7 +268,7 @@ impl Links {
             while let Some(exit) = self.links[number as usize].take(at) {
                 match exit {
                     Moved::Arrived(mut carried) => {
-                        carried.passed += 1;
+                        carried.0.way.passed += 1;
                         self.pass(at, carried);
                     }
                     Moved::Dropped(..) => self.leave(exit),
@@ -324,33 +306,35 @@ impl Links {
 
     /// Whether copies of packets of this flow, which takes this route, may be on their way.
     pub fn hold_copies_of(&self, flow: FlowId, route: RouteId) -> bool {
-        let of_flow = |carried: &Carried| carried.packet.flow == flow;
+        let of_flow = |packet: &Packet| packet.flow == flow;
         let Route { up, down } = &self.routes[route.0 as usize];
         let mut links = up.iter().chain(down).map(|link| &self.links[link.0 as usize]);
         let mut moved = self.moved.iter().flatten();
         self.duplicate
-            && (links.any(|link| link.chain.packets().any(of_flow)) || moved.any(|moved| of_flow(moved.carried())))
+            && (links.any(|link| link.chain.packets().any(|Carried(packet)| of_flow(packet)))
+                || moved.any(|moved| of_flow(moved.packet())))
     }
 
     /// Passes a packet to the next link of its route, or out of the network after the last one.
     fn pass(&mut self, now: Instant, mut carried: Carried) {
-        let route = &self.routes[carried.route.0 as usize];
-        let links = match carried.direction {
+        let Carried(packet) = &mut carried;
+        let route = &self.routes[packet.way.route as usize];
+        let links = match packet.way.direction {
             Direction::Up => &route.up,
             Direction::Down => &route.down,
         };
-        let Some(&LinkId(next)) = links.get(carried.passed as usize) else {
+        let Some(&LinkId(next)) = links.get(packet.way.passed as usize) else {
             return self.leave(Moved::Arrived(carried));
         };
         let link = &mut self.links[next as usize];
-        carried.place = link.one_channel.then_some(link.record.packets);
+        packet.way.place = link.one_channel.then_some(link.record.packets);
         link.record.packets += 1;
         link.chain.enter(now, carried);
         self.reschedule(next);
     }
 
     fn leave(&mut self, moved: Moved) {
-        let towards = match moved.carried().direction {
+        let towards = match moved.packet().way.direction {
             Direction::Up => Host::Server,
             Direction::Down => Host::Client,
         };
@@ -379,9 +363,10 @@ impl Link {
         let record = &mut self.record;
         Some(match self.chain.next_exit(now)? {
             Exit::Delivered(mut carried) => {
-                record.queueing.add_nanos(mem::take(&mut carried.waited));
-                record.marked += u64::from(mem::take(&mut carried.marked));
-                record.bytes_delivered += u64::from(carried.packet.ip_len);
+                let packet = &mut carried.0;
+                record.queueing.add_nanos(mem::take(&mut packet.way.waited));
+                record.marked += u64::from(mem::take(&mut packet.way.marked));
+                record.bytes_delivered += u64::from(packet.ip_len);
                 Moved::Arrived(carried)
             }
             Exit::Dropped { packet, cause, .. } => {
@@ -391,7 +376,7 @@ impl Link {
                     DropCause::Thinned => {}
                 }
                 if cause != DropCause::Thinned {
-                    *record.drops_by_flow.entry(packet.packet.flow).or_default() += 1;
+                    *record.drops_by_flow.entry(packet.0.flow).or_default() += 1;
                 }
                 Moved::Dropped(packet, cause)
             }
@@ -410,19 +395,10 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entrance for Entry<'_> {
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>) {
+    fn enter(&mut self, now: Instant, direction: Direction, mut packet: Box<Packet>) {
         self.entered += 1;
-        let carried = Carried {
-            packet,
-            slot: self.slot,
-            route: self.route,
-            direction,
-            passed: 0,
-            waited: 0,
-            marked: false,
-            place: None,
-        };
-        self.links.pass(now, carried);
+        packet.way = Way::begin(self.slot, self.route.0, direction);
+        self.links.pass(now, Carried(packet));
     }
 }
 
