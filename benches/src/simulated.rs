@@ -86,12 +86,13 @@ const UNTIL: Instant = Instant::from_millis(5_000);
 
 /// Runs five seconds of a dumbbell: this many pairs of hosts share one bottleneck of 100 Mbit/s with a queue of 100
 /// packets and a one-way delay of 20 ms. Each pair runs flows of so many segments one after another, with exponential
-/// think times of 70 ms on average in between. Returns the data segments that ended flows sent.
+/// think times of 70 ms on average in between. Returns the data segments sent, also by flows that are cut off.
 pub fn dumbbell(pairs: usize, segments: u64) -> u64 {
     let (topology, route) = topology();
     let mut world = World::new(&topology, 1).expect("a topology");
     let mut traffic = Pairs::new(pairs, segments, route);
     world.run(&mut traffic, UNTIL, &mut NoObserver);
+    world.cut_off(&mut traffic);
     traffic.segments_sent
 }
 
