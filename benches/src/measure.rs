@@ -32,6 +32,11 @@ impl Cost {
         println!("{:<26} {:>8} {:>8} {:>8} {:>8} {:>9}", "", "Mpkt/s", "ns/pkt", "s", "CPU s", "peak MB");
     }
 
+    /// How many times as much processor time `other` takes.
+    pub fn ratio(&self, other: &Self) -> f64 {
+        other.cpu.as_secs_f64() / self.cpu.as_secs_f64()
+    }
+
     /// Prints a row.
     pub fn print(&self, name: &str, packets: u64) {
         let (seconds, packets) = (self.time.as_secs_f64(), packets as f64);

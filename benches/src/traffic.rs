@@ -49,6 +49,16 @@ pub struct Traffic {
     flows: Vec<Flow>,
     /// The mean time between the beginnings of two connections.
     gap: Duration,
+    mix: Option<Mix>,
+}
+
+/// Flows chosen by whether their server retransmits.
+#[derive(Debug)]
+struct Mix {
+    /// The share of connections whose server does.
+    share: f64,
+    /// The numbers of the flows in which it does not, and of those in which it does.
+    flows: [Vec<usize>; 2],
 }
 
 /// Content of a capture.
@@ -80,7 +90,33 @@ impl Traffic {
             .collect();
         let lasts: Duration = flows.iter().map(Flow::duration).sum();
         let lasts = lasts / flows.len() as u32;
-        Self { draws, connections, flows, gap: lasts.div_f64(OPEN.min(connections.max(1) as f64)) }
+        let gap = lasts.div_f64(OPEN.min(connections.max(1) as f64));
+        Self { draws, connections, flows, gap, mix: None }
+    }
+
+    /// The same flows in another mix: the server retransmits in this share of the connections, from 0 to 1.
+    pub fn retransmitting(mut self, share: f64) -> Self {
+        let numbers = 0..self.flows.len();
+        let (with, without): (Vec<_>, _) = numbers.partition(|&flow| self.flows[flow].retransmissions > 0);
+        if !with.is_empty() && !without.is_empty() {
+            self.mix = Some(Mix { share, flows: [without, with] });
+        }
+        self
+    }
+
+    /// The flow that connection `number` repeats.
+    fn flow_of(&self, number: u64) -> usize {
+        let bits = self.draws.bits(Purpose::Flow, number);
+        if let Some(mix) = &self.mix {
+            let retransmits = self.draws.unit(Purpose::Retransmitting, number) < mix.share;
+            let flows = &mix.flows[usize::from(retransmits)];
+            return flows[(bits % flows.len() as u64) as usize];
+        }
+        // Each flow is used once before any is repeated.
+        match self.flows.len() as u64 {
+            all if number < all => number as usize,
+            all => (bits % all) as usize,
+        }
     }
 
     /// Writes the whole capture.
@@ -120,12 +156,7 @@ impl Traffic {
         (0..self.connections).map(move |number| {
             let draws = self.draws;
             begins += self.gap.mul_f64(-draws.unit(Purpose::Start, number).ln());
-            // Each flow is used once before any is repeated.
-            let flow = match self.flows.len() as u64 {
-                all if number < all => number,
-                all => draws.bits(Purpose::Flow, number) % all,
-            };
-            let flow = flow as usize;
+            let flow = self.flow_of(number);
             Connection {
                 next_at: begins,
                 number,

@@ -6,8 +6,8 @@
 //! ends with the step before. A step that touches the memory that the next one needs pays for both.
 //!
 //! `RECOUP_BENCH_CONNECTIONS` sets the number of connections (300,000), `RECOUP_BENCH_SEED` the
-//! seed of the traffic (1), and `RECOUP_BENCH_CAPTURE` where the capture is kept; otherwise it is
-//! removed.
+//! seed of the traffic (1), `RECOUP_BENCH_RETRANSMITTING` in how many of a hundred connections the server
+//! retransmits (12 or 13), and `RECOUP_BENCH_CAPTURE` where the capture is kept; otherwise it is removed.
 
 use mimalloc::MiMalloc;
 use recoup_benches::{
@@ -145,6 +145,7 @@ fn bench(connections: u64) {
     one.print("analyzed on one thread", content.packets);
     let more = measure::own(&threads.to_string(), &capture);
     more.print(&format!("analyzed on {}", 1 + threads), content.packets);
+    println!("{} threads take 1/{:.2} of the time", 1 + threads, one.time.as_secs_f64() / more.time.as_secs_f64());
     print_steps(&capture, content.packets);
     compare_programs(&capture, &folder.path().join("slice.pcap"));
     found(&one, &content);
@@ -166,7 +167,11 @@ fn make(capture: &Path, connections: u64) -> Content {
     let begun = Instant::now();
     let file = File::create(capture).expect("a file");
     let mut file = BufWriter::with_capacity(1 << 20, file);
-    let content = Traffic::new(seed, connections).capture(&mut file);
+    let mut traffic = Traffic::new(seed, connections);
+    if let Some(percent) = set::<f64>("RECOUP_BENCH_RETRANSMITTING") {
+        traffic = traffic.retransmitting(percent / 100.0);
+    }
+    let content = traffic.capture(&mut file);
     file.flush().expect("room on the disk");
     let content = content.expect("room on the disk");
     println!(
@@ -204,13 +209,17 @@ fn compare_programs(capture: &Path, slice: &Path) {
     let copied = part.and_then(|mut part| io::copy(&mut part, &mut File::create(slice)?));
     copied.expect("room on the disk");
     println!("the first {packets} packets:");
+    let own = measure::own("0", slice);
+    own.print("analyzed on one thread", packets);
     for (program, arguments) in [("tcptrace", &["-n", "-l"][..]), ("tshark", &["-n", "-q", "-z", "conv,tcp", "-r"])] {
         match measure::other(program, arguments, slice) {
-            Some(cost) => cost.print(program, packets),
+            Some(cost) => {
+                cost.print(program, packets);
+                println!("{program} takes {:.1} times the processor time", own.ratio(&cost));
+            }
             None => println!("{program}: not installed, or it failed"),
         }
     }
-    measure::own("0", slice).print("analyzed on one thread", packets);
 }
 
 /// Prints what was found, and what the capture holds.

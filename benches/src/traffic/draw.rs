@@ -20,6 +20,7 @@ pub enum Purpose {
     Start,
     Port,
     Identification,
+    Retransmitting,
 }
 
 /// All draws of a seed.

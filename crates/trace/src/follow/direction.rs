@@ -483,6 +483,12 @@ impl DirectionState {
 
     /// The connection has ended. Returns what it showed of the hosts.
     pub fn on_connection_over(&mut self, context: DirectionContext<'_>, now: Instant) -> Learned {
+        // Most connections in the table have ended and wait for late packets.
+        self.outstanding.shrink_to_fit();
+        self.rtts.shrink();
+        if let Some(away) = &mut self.away {
+            away.recent_acks.shrink();
+        }
         if self.episode.is_none() {
             return Learned::default();
         }
@@ -498,9 +504,6 @@ impl DirectionState {
         self.outstanding.shrink_to_fit();
         self.acknowledged = self.acknowledged.saturating_sub(forgotten as u32);
         self.rtts.forget_most();
-        if let Some(away) = &mut self.away {
-            away.recent_acks.shrink();
-        }
     }
 
     /// This end has acknowledged the peer's FIN: the peer may no longer report duplicates.

@@ -95,6 +95,11 @@ impl Rtts {
         self.samples.heap_size() + self.quantile_samples.heap_size()
     }
 
+    /// Frees spare memory of a connection that has ended.
+    pub fn shrink(&mut self) {
+        self.samples.shrink_to_fit();
+    }
+
     /// Keeps the quantiles and the last samples: the direction has ended, and few packets come after that.
     pub fn forget_most(&mut self) {
         if self.samples.len() > LAST_SAMPLES {
