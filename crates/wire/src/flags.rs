@@ -59,6 +59,12 @@ impl Flags {
         self.0 & other.0 != 0
     }
 
+    /// The sequence numbers that SYN and FIN take (RFC 9293 §3.4).
+    #[inline]
+    pub const fn sequence_len(self) -> u32 {
+        self.contains(Self::SYN) as u32 + self.contains(Self::FIN) as u32
+    }
+
     /// Whether no bit is set.
     #[inline]
     pub const fn is_empty(self) -> bool {

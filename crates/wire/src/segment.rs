@@ -40,8 +40,7 @@ impl Segment {
     /// The sequence space occupied: payload bytes, one for a SYN, one for a FIN (RFC 9293 §3.4).
     #[inline]
     pub const fn sequence_len(&self) -> u32 {
-        let flags = self.flags.contains(Flags::SYN) as u32 + self.flags.contains(Flags::FIN) as u32;
-        self.payload_len.saturating_add(flags)
+        self.payload_len.saturating_add(self.flags.sequence_len())
     }
 
     /// Whether it is an ACK without payload, SYN, FIN or RST.

@@ -39,8 +39,7 @@ impl TcpFields {
     /// The sequence numbers that it takes: payload, SYN and FIN.
     #[inline]
     pub fn sequence_len(&self) -> u32 {
-        let bits = [Flags::SYN, Flags::FIN].map(|flag| u32::from(self.flags.contains(flag)));
-        self.payload_len + bits[0] + bits[1]
+        self.payload_len.saturating_add(self.flags.sequence_len())
     }
 }
 

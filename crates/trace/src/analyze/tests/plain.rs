@@ -22,7 +22,7 @@ enum Next {
     Ack(i64),
     /// So many bytes are sent, and not captured.
     Missing(i64),
-    /// Bytes so far back are sent again.
+    /// Sends again from this many bytes before the next one.
     Again(i64),
     /// The packet before, once more.
     Twice,
