@@ -152,7 +152,7 @@ impl Host {
             }
             Call::SendMore { most } => {
                 sender.send_more(now, (*most).into());
-            },
+            }
             Call::SentNew { range } => {
                 let span = self.span(*range);
                 self.sender.on_sent(now, Transmission::New(span));
