@@ -24,6 +24,12 @@ impl LogNormal {
     }
 }
 
+/// A standard normal number of two uniform ones, the first above 0.
+pub(crate) fn normal(radius: f64, angle: f64) -> f64 {
+    // Box and Muller, "A Note on the Generation of Random Normal Deviates", 1958.
+    libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(std::f64::consts::TAU * angle)
+}
+
 /// The draws of one item: a flow, a host, a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws {
@@ -55,10 +61,7 @@ impl Draws {
 
     /// The `n`-th lognormal value of this purpose.
     pub fn lognormal(&self, of: &LogNormal, purpose: u64, n: u64) -> f64 {
-        // Box and Muller, "A Note on the Generation of Random Normal Deviates", 1958.
-        let radius = libm::sqrt(-2.0 * libm::log(self.uniform(purpose, 2 * n)));
-        let angle = std::f64::consts::TAU * self.uniform(purpose, 2 * n + 1);
-        of.at(radius * libm::cos(angle))
+        of.at(normal(self.uniform(purpose, 2 * n), self.uniform(purpose, 2 * n + 1)))
     }
 
     /// The `n`-th exponential value of this purpose.

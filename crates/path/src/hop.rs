@@ -12,7 +12,7 @@ use recoup_units::{BitRate, Direction, Instant};
 use crate::aqm::{CoDelQueue, Managed, RedState, Waiting};
 use crate::hop_queue::HopQueue;
 use crate::link::{LinkClock, Transit};
-use crate::loss::{Channels, RuleMatch};
+use crate::loss::{Bucket, Channels, OutageClock, RuleMatch};
 use crate::packet_rng::{PacketId, PacketRng, Purpose};
 use crate::packet_store::PacketKey;
 use crate::probability::unit;
@@ -85,6 +85,8 @@ enum Action {
         channels: Channels,
         transmission: Option<u32>,
     },
+    Outages(OutageClock),
+    Policer(Bucket),
     LossTrace(LossTrace),
     Reorder {
         probability: Probability,
@@ -116,6 +118,8 @@ impl Action {
                 LossKind::None => Self::Nothing,
                 LossKind::Bernoulli(probability) => Self::Bernoulli { probability, transmission },
                 LossKind::GilbertElliott(spec) => Self::GilbertElliott { channels: Channels::new(spec), transmission },
+                LossKind::Outages(spec) => Self::Outages(OutageClock::new(spec)),
+                LossKind::Policer(spec) => Self::Policer(Bucket::new(spec)),
                 _ => Self::Named,
             },
             HopSpec::LossTrace(ref trace) => Self::LossTrace(trace.clone()),
@@ -162,6 +166,8 @@ impl Hop {
             Action::CoDel(queue) => queue.reset(),
             Action::Link { clock, .. } => clock.reset(),
             Action::GilbertElliott { channels, .. } => channels.reset(),
+            Action::Outages(clock) => clock.reset(),
+            Action::Policer(bucket) => bucket.reset(),
             Action::ThinAcks(thinning) => thinning.reset(),
             _ => {}
         }
@@ -195,6 +201,8 @@ impl Hop {
             Action::GilbertElliott { ref mut channels, transmission } => {
                 lose(concerns(transmission) && channels.lose(&rng, carried.slot, id))
             }
+            Action::Outages(ref mut clock) => lose(clock.lose(at, &rng, id)),
+            Action::Policer(ref mut bucket) => lose(bucket.drops(at, carried.packet.ip_len())),
             Action::LossTrace(ref trace) => lose(trace.loses(&rng, id)),
             Action::Reorder { probability, extra } if happens(probability) => hold(at, at.plus_nanos(extra)),
             Action::Duplicate { probability, bit } if happens(probability) => HopVerdict::Copy(bit),

@@ -39,8 +39,9 @@
 //! | `chain`, `hop`, `hop_queue`, `packet_store`, `thin` | hops in a row, driven by `now`: the same in virtual and real time |
 //! | `aqm` | queues that drop or mark packets before they are full: RED, CoDel |
 //! | `link`, `spec` | recorded links; hops and paths as values |
-//! | `loss`, `loss_trace`, `packet_rng` | which packets are lost: by position, at random, or as recorded; the random draws |
+//! | `loss`, `loss_trace`, `packet_rng` | which packets are lost: by position, at random, in outages, above a rate, or as recorded; the random draws |
 //! | `draws` | random quantities by key, for sources of flows and statistics |
+//! | `quantity` | durations and rates as people write them |
 
 mod aqm;
 mod chain;
@@ -55,13 +56,14 @@ mod packet;
 mod packet_rng;
 mod packet_store;
 mod probability;
+pub mod quantity;
 mod spec;
 mod thin;
 
 pub use aqm::{CoDel, Red};
 pub use chain::{Chain, ChainError, DropCause, Exit};
 pub use link::{LinkTrace, LinkTraceError};
-pub use loss::{DataSegments, DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec};
+pub use loss::{DataSegments, DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec, Outages, Policer};
 pub use loss_trace::{LossTrace, LossTraceError};
 pub use packet::{Packet, TcpFacts};
 pub use probability::{Probability, ProbabilityError};

@@ -1,4 +1,4 @@
-//! Which packets a path loses: by position in the flow, or at random.
+//! Which packets a path loses: by position in the flow, at random, in outages, or above a rate.
 //!
 //! A rule counts the packets that *enter* the chain, wherever its hop stands. The third data segment
 //! stays the third, even if other rules or full queues drop the first two. So several rules in a row do
@@ -10,17 +10,24 @@
 mod channel;
 mod error;
 mod grammar;
+mod outages;
+mod policer;
 mod position;
 mod ranges;
 
 use std::fmt;
 
-use recoup_units::Direction;
+use recoup_units::{Direction, format_bytes};
 
+use crate::quantity::format_duration;
 use crate::{HopSpec, Probability};
 
 pub(crate) use channel::Channels;
 pub use error::DropRulesError;
+pub(crate) use outages::OutageClock;
+pub use outages::Outages;
+pub(crate) use policer::Bucket;
+pub use policer::Policer;
 pub(crate) use position::{Positions, RuleMatch, Rules};
 
 /// Which packets of each flow are lost, in one direction.
@@ -73,12 +80,21 @@ pub enum LossKind {
     Bernoulli(Probability),
     /// Packets in bursts.
     GilbertElliott(GilbertElliott),
+    /// The packets of some times.
+    Outages(Outages),
+    /// The packets above a rate.
+    Policer(Policer),
 }
 
 impl LossKind {
     /// Whether packets are chosen at random.
     pub const fn is_random(self) -> bool {
-        matches!(self, Self::Bernoulli(_) | Self::GilbertElliott(_))
+        matches!(self, Self::Bernoulli(_) | Self::GilbertElliott(_) | Self::Outages(_))
+    }
+
+    /// Whether packets are chosen by their position in the flow.
+    pub const fn is_positional(self) -> bool {
+        !self.is_random() && !matches!(self, Self::None | Self::Policer(_))
     }
 }
 
@@ -143,8 +159,14 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
   gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0]
                        bursts: from good to bad with PGB, back with PBG, a step per packet. A share of
                        PGB/(PGB+PBG) is lost, 1/PBG packets at a time: 0.01,0.5 loses 2 % in pairs
+  outages:GAP,LENGTH[,sigma=0,loss=1]
+                       bad states that last a time: on average GAP apart (exponential), with the median
+                       LENGTH (lognormal, sigma up to 4), losing a share of the packets: 20s,800ms
+  policer:RATE,BURST   what exceeds RATE once BURST bytes of tokens are spent, without a queue:
+                       1Mbit,30kB
   @T                   only the T-th transmission of that data (1, the default of tail, data and
-                       offset, is the original); a random kind without @T takes every packet";
+                       offset, is the original); a random kind without @T takes every packet.
+                       Outages and policers take no @T";
 
     /// Resolves positions that count from the end of a flow of `segments` data segments: `tail:N`
     /// becomes `data:K-L`.
@@ -273,6 +295,17 @@ impl fmt::Display for LossKind {
                 }
                 Ok(())
             }
+            Self::Outages(outages) => {
+                write!(f, "outages:{},{}", format_duration(outages.gap), format_duration(outages.length))?;
+                if outages.sigma != 0.0 {
+                    write!(f, ",sigma={}", outages.sigma)?;
+                }
+                if outages.loss != Probability::ONE {
+                    write!(f, ",loss={}", outages.loss)?;
+                }
+                Ok(())
+            }
+            Self::Policer(policer) => write!(f, "policer:{},{}", policer.rate, format_bytes(policer.burst)),
         }
     }
 }

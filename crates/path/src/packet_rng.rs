@@ -32,6 +32,14 @@ pub(crate) enum Purpose {
     Management = 3,
     /// The entry of a loss trace at which a flow begins.
     TraceBegin = 4,
+    /// Whether an outage lasts when the first packet comes.
+    OutageAtBegin = 5,
+    /// The time before an outage.
+    OutageGap = 6,
+    /// How long an outage lasts: two draws make a normal number.
+    OutageLength = 7,
+    /// The second of them.
+    OutageAngle = 8,
 }
 
 /// Identifies a packet in its chain.

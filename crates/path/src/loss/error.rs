@@ -3,7 +3,7 @@
 use recoup_units::Direction;
 use thiserror::Error;
 
-use super::grammar::{KINDS, MOST_RULES, PARAMETERS};
+use super::grammar::{KINDS, MOST_RULES};
 
 /// A loss rule that cannot be read, or that does not fit the flow.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -29,12 +29,14 @@ pub enum DropRulesError {
         word: String,
     },
     /// An unknown name of a value.
-    #[error("`{rule}`: unknown parameter `{word}`: expected {}", PARAMETERS.join(" or "))]
+    #[error("`{rule}`: unknown parameter `{word}`: expected {}", known.join(" or "))]
     UnknownParameter {
         /// The rule.
         rule: String,
         /// The unknown word.
         word: String,
+        /// The names that the rule knows.
+        known: &'static [&'static str],
     },
     /// The values after the kind do not fit it.
     #[error("`{rule}`: expected {expected}")]
@@ -75,7 +77,7 @@ impl DropRulesError {
     pub fn unknown(&self) -> Option<(&str, &'static [&'static str])> {
         match self {
             Self::UnknownKind { word, .. } => Some((word, KINDS)),
-            Self::UnknownParameter { word, .. } => Some((word, PARAMETERS)),
+            Self::UnknownParameter { word, known, .. } => Some((word, known)),
             _ => None,
         }
     }

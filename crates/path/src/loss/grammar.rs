@@ -1,24 +1,30 @@
 //! Reads loss rules. The grammar is [`DropRules::GRAMMAR`].
 //!
-//! Commas separate the rules of a list, and also the values of `gilbert-elliott`. A value after a comma
+//! Commas separate the rules of a list, and also the values of `gilbert-elliott`, `outages` and `policer`. A value after a comma
 //! begins with a digit or a sign, or has a `=` and no `:`. No rule does, so such a piece belongs to the
 //! rule before it.
 
 use std::str::FromStr;
 
-use recoup_units::Direction;
+use recoup_units::{Direction, parse_bytes};
 
-use super::{DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec};
+use super::{DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec, Outages, Policer};
+use crate::quantity::{parse_duration, parse_rate};
 use crate::{Probability, ProbabilityError};
 
 /// The kinds of loss, by name.
-pub(super) const KINDS: &[&str] = &["none", "tail", "data", "syn", "ack", "offset", "bernoulli", "gilbert-elliott"];
+pub(super) const KINDS: &[&str] =
+    &["none", "tail", "data", "syn", "ack", "offset", "bernoulli", "gilbert-elliott", "outages", "policer"];
 
 /// The most rules of a list. Every packet passes each of them.
 pub(super) const MOST_RULES: usize = 1000;
 
-/// The named values of `gilbert-elliott`, in the order they take without names.
-pub(super) const PARAMETERS: &[&str] = &["loss_bad", "loss_good"];
+/// The largest burst of a policer: 1 TB.
+const LARGEST_BURST: u64 = 1_000_000_000_000;
+
+/// The named values of `gilbert-elliott` and of `outages`, in the order they take without names.
+const CHANNEL: &[&str] = &["loss_bad", "loss_good"];
+const OUTAGE: &[&str] = &["sigma", "loss"];
 
 const TAIL: &str = "tail:N, the number N of data segments from 1";
 const DATA: &str = "data:K or data:K-L, data segments counted from 1, K not above L";
@@ -27,8 +33,12 @@ const ACK: &str = "ack:K, pure ACKs counted from 1";
 const OFFSET: &str = "offset:A-B, payload bytes counted from 1, both included, A not above B";
 const BERNOULLI: &str = "bernoulli:P, one probability";
 const GILBERT_ELLIOTT: &str = "gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0], each once";
+const OUTAGES: &str =
+    "outages:GAP,LENGTH[,sigma=0,loss=1], each once, times from 1ms to a day and sigma from 0 to 4: outages:20s,800ms";
+const POLICER: &str = "policer:RATE,BURST, a rate and bytes from 1 B to 1 TB: policer:1Mbit,30kB";
 const NONE: &str = "none, and nothing after it";
 const TRANSMISSION: &str = "@T to be a transmission counted from 1 (1 is the original)";
+const NO_TRANSMISSION: &str = "no @T: outages and policers take every packet";
 const ONE_TRANSMISSION: &str =
     "no @T but @1: a retransmitted SYN or repeated ACK has a number of its own, name it by that";
 
@@ -95,6 +105,7 @@ impl Reader<'_> {
         };
         let transmission = match (kind, transmission) {
             (LossKind::None, Some(_)) => return Err(self.malformed(NONE)),
+            (LossKind::Outages(_) | LossKind::Policer(_), Some(_)) => return Err(self.malformed(NO_TRANSMISSION)),
             (LossKind::Syn(_) | LossKind::Ack(_), Some(t)) if t > 1 => {
                 return Err(self.malformed(ONE_TRANSMISSION));
             }
@@ -144,6 +155,8 @@ impl Reader<'_> {
             }
             "bernoulli" => LossKind::Bernoulli(self.probability(given)?),
             "gilbert-elliott" => LossKind::GilbertElliott(self.gilbert_elliott(given)?),
+            "outages" => LossKind::Outages(self.outages(given)?),
+            "policer" => LossKind::Policer(self.policer(given)?),
             _ => {
                 return Err(DropRulesError::UnknownKind { rule: self.rule.to_owned(), word: word.to_owned() });
             }
@@ -151,41 +164,77 @@ impl Reader<'_> {
     }
 
     fn gilbert_elliott(&self, text: &str) -> Result<GilbertElliott, DropRulesError> {
-        let malformed = || self.malformed(GILBERT_ELLIOTT);
-        let mut values = text.split(',');
+        let ([to_bad, to_good], [bad, good]) = self.values(text, CHANNEL, GILBERT_ELLIOTT)?;
+        let channel = GilbertElliott::new(self.probability(to_bad)?, self.probability(to_good)?);
+        let loss = |text: Option<&str>, usual| text.map_or(Ok(usual), |text| self.probability(text));
+        Ok(GilbertElliott {
+            loss_bad: loss(bad, channel.loss_bad)?,
+            loss_good: loss(good, channel.loss_good)?,
+            ..channel
+        })
+    }
+
+    fn outages(&self, text: &str) -> Result<Outages, DropRulesError> {
+        let ([gap, length], [sigma, loss]) = self.values(text, OUTAGE, OUTAGES)?;
+        let malformed = || self.malformed(OUTAGES);
+        let time = |text| parse_duration(text).ok().filter(|time| *time >= Outages::SHORTEST).ok_or_else(malformed);
+        let mut outages = Outages::new(time(gap)?, time(length)?);
+        if let Some(text) = sigma {
+            let sigma = text.parse().ok().filter(|sigma| (0.0..=Outages::LARGEST_SIGMA).contains(sigma));
+            outages.sigma = sigma.ok_or_else(malformed)? + 0.0;
+        }
+        if let Some(text) = loss {
+            outages.loss = self.probability(text)?;
+        }
+        Ok(outages)
+    }
+
+    fn policer(&self, text: &str) -> Result<Policer, DropRulesError> {
+        let read = || {
+            let (rate, burst) = text.split_once(',')?;
+            let burst = parse_bytes(burst.trim()).filter(|burst| (1..=LARGEST_BURST).contains(burst))?;
+            Some(Policer { rate: parse_rate(rate).ok()?, burst })
+        };
+        read().ok_or_else(|| self.malformed(POLICER))
+    }
+
+    /// The two values that a rule must have, and the further ones in the order of `names`, which may have names.
+    fn values<'t>(
+        &self,
+        text: &'t str,
+        names: &'static [&'static str],
+        expected: &'static str,
+    ) -> Result<([&'t str; 2], [Option<&'t str>; 2]), DropRulesError> {
+        let malformed = || self.malformed(expected);
+        let mut values = text.split(',').map(str::trim);
         let mut required = || match values.next() {
-            Some(value) if !value.is_empty() && !value.contains('=') => self.probability(value),
+            Some(value) if !value.is_empty() && !value.contains('=') => Ok(value),
             _ => Err(malformed()),
         };
-        let mut channel = GilbertElliott::new(required()?, required()?);
-        let mut losses = [None; PARAMETERS.len()];
+        let first = [required()?, required()?];
+        let mut others = [None; 2];
         let mut named = false;
         for (place, value) in values.enumerate() {
             let (place, value) = match value.split_once('=') {
                 Some((name, value)) => {
                     named = true;
-                    (self.parameter(name.trim())?, value.trim())
+                    (self.parameter(name.trim(), names)?, value.trim())
                 }
                 // After a named value, the place of one without a name is ambiguous.
                 None if named => return Err(malformed()),
                 None => (place, value),
             };
-            match losses.get_mut(place) {
-                Some(loss @ None) => *loss = Some(self.probability(value)?),
+            match others.get_mut(place) {
+                Some(other @ None) => *other = Some(value),
                 _ => return Err(malformed()),
             }
         }
-        let [bad, good] = losses;
-        channel.loss_bad = bad.unwrap_or(channel.loss_bad);
-        channel.loss_good = good.unwrap_or(channel.loss_good);
-        Ok(channel)
+        Ok((first, others))
     }
 
-    fn parameter(&self, name: &str) -> Result<usize, DropRulesError> {
-        PARAMETERS
-            .iter()
-            .position(|&known| known == name)
-            .ok_or_else(|| DropRulesError::UnknownParameter { rule: self.rule.to_owned(), word: name.to_owned() })
+    fn parameter(&self, name: &str, known: &'static [&'static str]) -> Result<usize, DropRulesError> {
+        let unknown = || DropRulesError::UnknownParameter { rule: self.rule.to_owned(), word: name.to_owned(), known };
+        known.iter().position(|&one| one == name).ok_or_else(unknown)
     }
 
     fn position(&self, text: &str, expected: &'static str) -> Result<u64, DropRulesError> {

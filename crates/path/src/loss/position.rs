@@ -59,7 +59,7 @@ impl Rules {
 
     /// Adds the rule of a hop.
     pub fn add(&mut self, hop: u32, spec: LossSpec) {
-        if !spec.kind.is_random() {
+        if spec.kind.is_positional() {
             let transmission = spec.transmission.unwrap_or(1);
             self.named.push(Named { hop, kind: spec.kind, transmission });
             return;

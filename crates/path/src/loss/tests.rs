@@ -2,6 +2,8 @@
 
 use super::*;
 use proptest::prelude::*;
+use recoup_units::BitRate;
+use std::time::Duration;
 
 fn parse(text: &str) -> Result<DropRules, DropRulesError> {
     text.parse()
@@ -29,6 +31,11 @@ fn single_rules() {
             loss_good: p(loss_good),
         })
     };
+    let outages = |sigma, loss| {
+        let outages = Outages::new(Duration::from_secs(20), Duration::from_millis(800));
+        Outages { sigma, loss: p(loss), ..outages }
+    };
+    let megabit = BitRate::from_bits_per_second(1_000_000).unwrap();
     let cases = [
         ("none", rule(LossKind::None)),
         ("tail:3", rule(LossKind::Tail(3))),
@@ -46,6 +53,10 @@ fn single_rules() {
         ("gilbert-elliott:0.01,0.3,loss_bad=0.9", rule(channel(0.01, 0.3, 0.9, 0.0))),
         ("gilbert-elliott:0.01,0.3,loss_good=0.1", rule(channel(0.01, 0.3, 1.0, 0.1))),
         ("gilbert-elliott:0.01,0.3,loss_bad=0.9,loss_good=0.1@2", at(channel(0.01, 0.3, 0.9, 0.1), 2)),
+        ("outages:20s,800ms", rule(LossKind::Outages(outages(0.0, 1.0)))),
+        ("outages:20s,800ms,sigma=1.5", rule(LossKind::Outages(outages(1.5, 1.0)))),
+        ("outages:20s,800ms,sigma=1,loss=0.3", rule(LossKind::Outages(outages(1.0, 0.3)))),
+        ("policer:1Mbit,30kB", rule(LossKind::Policer(Policer { rate: megabit, burst: 30_000 }))),
     ];
     for (text, spec) in cases {
         assert_eq!(parse(text), Ok(DropRules(vec![(Direction::Down, spec)])), "{text}");
@@ -79,6 +90,10 @@ fn lists_and_other_ways_to_write_them() {
             "gilbert-elliott:0.1,0.3,bernoulli:0.5,up:gilbert-elliott:0.2,0.4",
         ),
         ("none,data:1", "none,data:1"),
+        (
+            "outages:1.5s, 2min ,1,0.5,up:policer:9600bit, 64KiB",
+            "outages:1500ms,120s,sigma=1,loss=0.5,up:policer:9600bit,64KiB",
+        ),
     ];
     for (text, printed) in cases {
         let rules = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -90,7 +105,7 @@ fn lists_and_other_ways_to_write_them() {
 
 #[test]
 fn what_is_refused_says_what_was_expected() {
-    let known = "none, tail, data, syn, ack, offset, bernoulli, gilbert-elliott";
+    let known = "none, tail, data, syn, ack, offset, bernoulli, gilbert-elliott, outages, policer";
     let unknown = |rule: &str, word: &str| {
         format!(
             "`{rule}`: unknown kind of loss `{word}`: expected {known}, after up: or down: if any (3 % at random: bernoulli:3%)"

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use recoup_path::PathSpec;
-use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
+use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Outages, Policer, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::profile::{BASES, Mechanism};
 use recoup_sim::{FlowSpec, TimerModel};
@@ -191,6 +191,14 @@ fn any_impairment() -> impl Strategy<Value = HopSpec> {
         3 => up_to(0.2).prop_map(move |p| loss(LossKind::Bernoulli(p))),
         2 => (up_to(0.1), at_least_half).prop_map(move |(to_bad, to_good)| {
             loss(LossKind::GilbertElliott(GilbertElliott::new(to_bad, to_good)))
+        }),
+        1 => (1..20_000u64, 1..2000u64, 0..=4u8, up_to(1.0)).prop_map(move |(gap, length, sigma, share)| {
+            let outages = Outages::new(Duration::from_millis(gap), Duration::from_millis(length));
+            loss(LossKind::Outages(Outages { sigma: sigma.into(), loss: share, ..outages }))
+        }),
+        1 => (100_000..10_000_000u64, 3000..100_000u64).prop_map(move |(bits, burst)| {
+            let rate = BitRate::from_bits_per_second(bits).expect("above 0");
+            loss(LossKind::Policer(Policer { rate, burst }))
         }),
         2 => (up_to(0.3), 0..200u64).prop_map(|(probability, ms)| HopSpec::Reorder {
             probability,
