@@ -60,8 +60,11 @@ pub struct Counters {
     pub recoveries: u64,
     /// Fast recoveries for which a DSACK arrived, during the recovery or later.
     pub recoveries_with_dsack: u64,
-    /// Retransmissions found lost.
+    /// Retransmissions found lost, those that a timeout marked lost included.
     pub lost_retransmissions: u64,
+    /// Those of them that ACKs showed lost, without which they would have caused a timeout (`TCPLostRetransmit` of Linux 2.6,
+    /// `tcp_mark_lost_retrans`).
+    pub detected_lost_retransmissions: u64,
     /// DSACKs received (segments), without those for copies.
     pub dsacks: u64,
     /// Copies sent by selective loss prevention.
@@ -125,6 +128,7 @@ impl Counters {
             (&mut self.recoveries, other.recoveries),
             (&mut self.recoveries_with_dsack, other.recoveries_with_dsack),
             (&mut self.lost_retransmissions, other.lost_retransmissions),
+            (&mut self.detected_lost_retransmissions, other.detected_lost_retransmissions),
             (&mut self.dsacks, other.dsacks),
             (&mut self.probes, other.probes),
             (&mut self.copies, other.copies),

@@ -75,6 +75,8 @@ pub struct Scoreboard {
     reported: [Span; MAX_SACK_BLOCKS],
     /// Total retransmissions found lost.
     lost_retransmissions: Count,
+    /// Those of them that a timeout marked.
+    lost_by_timeout: Count,
     /// Total SACK blocks that reported data never sent or straddled `snd_una`.
     impossible_blocks: Count,
     /// Total segments and retransmissions marked lost.
@@ -191,6 +193,11 @@ impl Scoreboard {
     /// Total retransmissions found lost.
     pub(crate) fn lost_retransmissions(&self) -> u64 {
         self.lost_retransmissions.into()
+    }
+
+    /// Those of them that ACKs showed lost.
+    pub(crate) fn detected_lost_retransmissions(&self) -> u64 {
+        self.lost_retransmissions().saturating_sub(self.lost_by_timeout.into())
     }
 
     /// Total SACK blocks that reported data never sent or straddled `snd_una`.

@@ -495,6 +495,7 @@ impl<C: CongestionControl> Sender<C> {
     pub fn counters(&self) -> Counters {
         let mut counters = Counters {
             lost_retransmissions: self.board.lost_retransmissions(),
+            detected_lost_retransmissions: self.board.detected_lost_retransmissions(),
             impossible_blocks: self.board.impossible_blocks(),
             reordering_seen: self.losses.threshold.reorderings(),
             ..self.totals.counters.public()

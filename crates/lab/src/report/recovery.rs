@@ -97,6 +97,13 @@ fn counted(columns: Columns<Entry>) -> Columns<Entry> {
             counters(e).lost_retransmissions
         })
         .heading("Lost retransmissions")
+        .column(
+            "detected_lost_retransmissions",
+            "segments",
+            "those of them that ACKs showed lost; a timeout marked the others",
+            |e| counters(e).detected_lost_retransmissions,
+        )
+        .heading("Lost retransmissions that ACKs showed")
         .column("retransmitted_bytes", "bytes", "sequence space retransmitted", |e| counters(e).retransmitted_bytes)
         .column("dsacks", "segments", "duplicate segments reported by DSACKs", |e| counters(e).dsacks)
         .heading("DSACKs")

@@ -164,7 +164,7 @@ fn by_trigger() -> impl Iterator<Item = String> {
 }
 
 fn retransmissions() -> Vec<String> {
-    const COUNTS: [&str; 10] = [
+    const COUNTS: [&str; 11] = [
         "failed_retransmissions",
         "recoveries",
         "ratios_fast_retransmits_per_recovery",
@@ -173,6 +173,7 @@ fn retransmissions() -> Vec<String> {
         "ratios_dsacks_per_fast_retransmit_percent",
         "ratios_dsacks_per_retransmission_percent",
         "lost_retransmissions",
+        "detected_lost_retransmissions",
         "ratios_lost_retransmissions_per_recovery_percent",
         "ratios_lost_retransmissions_per_fast_retransmit_percent",
     ];

@@ -151,6 +151,7 @@ impl Scoreboard {
     //= deviation: segments stay SACKed, as RFC 6675 §5.1 allows
     pub(crate) fn mark_for_timeout(&mut self, overdue: Option<Instant>, mut each: impl FnMut(Span)) {
         self.work += self.segments.len() as u64;
+        let lost_before = self.lost_retransmissions();
         for i in 0..self.segments.len() {
             let segment = &self.segments[i];
             let recent = overdue.is_some_and(|overdue| segment.sent_at > overdue);
@@ -166,6 +167,7 @@ impl Scoreboard {
                 self.mark(self.segments.id(i));
             }
         }
+        self.lost_by_timeout += self.lost_retransmissions() - lost_before;
         self.duplicates = 0;
         if overdue.is_none() {
             self.judged = self.segments.len() as u32;

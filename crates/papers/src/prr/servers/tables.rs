@@ -74,13 +74,14 @@ pub fn table2(rows: &mut Rows, baseline: &Cell, paper: [f64; 7]) {
 /// Table 3: how well fast recovery performs. `paper`: its column for this data center, without the fitted first row.
 pub fn table3(rows: &mut Rows, baseline: &Cell, paper: [f64; 4]) {
     type Part = (&'static str, fn(&Counters) -> u64, fn(&Counters) -> u64);
-    let parts: [Part; 4] = [
+    let parts: [Part; 5] = [
         ("fast recoveries with DSACKs", |c| c.recoveries_with_dsack, |c| c.recoveries),
         ("DSACKs per retransmission", |c| c.dsacks, retransmissions),
-        ("lost fast retransmits per fast recovery", |c| c.lost_retransmissions, |c| c.recoveries),
-        ("lost fast retransmits per retransmission", |c| c.lost_retransmissions, retransmissions),
+        ("lost fast retransmits per fast recovery", |c| c.detected_lost_retransmissions, |c| c.recoveries),
+        ("lost fast retransmits per retransmission", |c| c.detected_lost_retransmissions, retransmissions),
+        ("the same, those of timeouts included", |c| c.lost_retransmissions, retransmissions),
     ];
-    for ((name, part, whole), paper) in parts.into_iter().zip(paper) {
+    for ((name, part, whole), paper) in parts.into_iter().zip(paper.into_iter().chain([NAN])) {
         let share = percent(baseline, count(part), count(whole));
         rows.add(("Table 3", name, "%"), [(baseline.arm.name, share)], &[paper]);
     }

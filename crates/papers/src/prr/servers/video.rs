@@ -127,7 +127,7 @@ fn table10(rows: &mut Rows, cells: &[Cell]) {
 }
 
 fn lost_fast(cell: &Cell) -> Estimate {
-    percent(cell, count(|c| c.lost_retransmissions), count(fast))
+    percent(cell, count(|c| c.detected_lost_retransmissions), count(fast))
 }
 
 fn slow_start_after(cell: &Cell) -> Estimate {

@@ -136,12 +136,12 @@ fn timeouts_in_recovery(base: &Cell, arm: &Cell) -> Estimate {
 }
 
 fn lost(c: Arms<'_>) -> Claim {
-    let of = |arm| total(c.linux, arm, count(|c| c.lost_retransmissions));
+    let of = |arm| total(c.linux, arm, count(|c| c.detected_lost_retransmissions));
     all_sized("table8-lost", &[("RFC 3517", of(c.rfc), 198.0), ("PRR", of(c.prr), 117.0)])
 }
 
 fn lost_order(c: Arms<'_>) -> Claim {
-    let more = total(c.prr, c.rfc, count(|c| c.lost_retransmissions));
+    let more = total(c.prr, c.rfc, count(|c| c.detected_lost_retransmissions));
     claim("table8-lost-order").shows(shown(more, " %")).needs(more.above(0.0))
 }
 
