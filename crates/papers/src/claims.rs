@@ -176,6 +176,49 @@ impl Source {
     }
 }
 
+/// What the verdict on a claim rests on. Each class is counted apart: together they would say more than they know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Class {
+    /// A figure or a comparison of the paper's own world, over our population or our flows in its place.
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    /// The engine does what the paper, its algorithm or an RFC specifies: conformance.
+    #[default]
+    #[serde(rename = "implemented")]
+    Implemented,
+    /// A number that the population was fitted to, or that is an input: no result.
+    #[serde(rename = "fitted")]
+    Fitted,
+    /// It follows from definitions or arithmetic, so that no run could refute it.
+    #[serde(rename = "by construction")]
+    ByConstruction,
+}
+
+impl Class {
+    /// All, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Reproduced, Self::Implemented, Self::Fitted, Self::ByConstruction];
+
+    /// The name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::Implemented => "implemented",
+            Self::Fitted => "fitted",
+            Self::ByConstruction => "by construction",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Reproduced => "figures and comparisons of the papers' own worlds",
+            Self::Implemented => "conformance of the engine to its specification",
+            Self::Fitted => "numbers that a population was fitted to, and inputs",
+            Self::ByConstruction => "claims that cannot fail",
+        }
+    }
+}
+
 /// A checked statement. Outside of this crate it has its texts: [`Experiment::run`] adds them to the results.
 ///
 /// [`Experiment::run`]: crate::experiment::Experiment::run

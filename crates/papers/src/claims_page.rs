@@ -1,6 +1,8 @@
 //! `docs/claims/`: the committed ledgers as pages, one for each paper, and an index.
 
+use crate::claims::Class;
 use crate::experiment::{Effort, Experiment};
+use crate::fit;
 use crate::ledger::{Count, Entry, Ledger, turned_by};
 use crate::{PAPERS, Paper};
 use std::fmt::Write;
@@ -13,7 +15,12 @@ What four papers say, and what Recoup finds. These pages are generated from the 
 - `recoup paper all --out DIR` repeats everything in fifteen minutes on two cores, and writes a report with every
   figure. With `--quick` it takes two minutes.
 - The quick run has fewer flows, so it leaves more claims undecided. Each run has its own column of verdicts.
-- *Holds by construction*: the claim follows from definitions or arithmetic. No run could refute it.
+- *Class*: what the verdict rests on. *Reproduced*: a figure or a comparison of the paper's own world, over our population or
+  flows in its place. *Implemented*: the engine does what the paper or an RFC specifies. *Fitted*: a number that the population
+  was fitted to, or an input; no result. *By construction*: it follows from definitions or arithmetic, so no run could refute it.
+- *Printed figures* are the claims for which the paper prints a number that was not fitted.
+- *Fitted, held out*: the populations were fitted to what a paper prints of its baseline arm alone (`recoup paper fit`). The
+  arms ran afterwards, with another seed.
 - *Turned by*: the mutations that give the claim another verdict. `recoup paper mutations` runs them all.
 - A section `ours` marks a claim that no paper makes.
 ";
@@ -45,6 +52,18 @@ fn index() -> String {
             ],
         );
     }
+    page += "\n| class | full run |\n| --- | --- |\n";
+    let all = || PAPERS.iter().flat_map(|paper| claims(paper, Effort::Full));
+    for class in Class::ALL {
+        let of = all().filter(|claim| claim.class == class);
+        let what = format!("{}: {}", class.name(), class.about());
+        row(&mut page, &[&what, &Count::of(of.map(|claim| claim.verdict)).to_string()]);
+    }
+    let figures = all().filter(|claim| claim.figure);
+    row(
+        &mut page,
+        &["of the reproduced: figures that a paper prints", &Count::of(figures.map(|claim| claim.verdict)).to_string()],
+    );
     page
 }
 
@@ -87,8 +106,8 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
         experiment.section,
         experiment.command(Effort::Full),
     );
-    *page += "| claim | § | it says | the paper | ours | full run | quick run | turned by |\n";
-    *page += "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+    *page += "| claim | § | class | it says | the paper | ours | full run | quick run | turned by |\n";
+    *page += "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     for claim in &claims {
         let ours = match &claim.interval {
             Some(interval) => format!("{} ({interval})", claim.ours),
@@ -101,6 +120,7 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
             &[
                 &claim.id,
                 &claim.place(),
+                &class(claim),
                 claim.statement,
                 claim.paper_says.unwrap_or_default(),
                 &ours,
@@ -118,6 +138,20 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
     if !notes.is_empty() {
         let _ = write!(page, "\n{}", notes.concat());
     }
+    let chosen = claims.iter().filter_map(|claim| Some((claim, claim.chosen_after?)));
+    let chosen: Vec<String> = chosen.map(|(claim, what)| format!("- {}: {}\n", claim.id, plain(what))).collect();
+    if !chosen.is_empty() {
+        let _ = write!(page, "\nChosen after a result had been seen:\n\n{}", chosen.concat());
+    }
+    for (fitted, fit) in fit::used_by(&experiment.title()) {
+        let text = fit::text(fitted.name, fit);
+        let _ = write!(page, "\nFitted, held out (`recoup paper fit {}`):\n\n```text\n{text}```\n", fitted.name);
+    }
+}
+
+/// The class of a claim, and whether the paper prints a figure.
+fn class(claim: &Entry) -> String {
+    if claim.figure { format!("{}, figure", claim.class.name()) } else { claim.class.name().into() }
 }
 
 fn both(experiment: &Experiment) -> Option<[&'static Ledger; 2]> {

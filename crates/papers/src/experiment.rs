@@ -8,6 +8,7 @@
 //!
 //! The descriptions of experiments and mutations are data (module `texts`), and code has the functions that run them.
 
+use crate::claims::Class;
 use crate::ledger::Ledger;
 use crate::texts::{About, Texts};
 use crate::{PAPERS, Sheet};
@@ -288,7 +289,7 @@ impl Experiment {
         for claim in &mut sheet.claims {
             let text = self.texts.claim(self.name, claim.id);
             claim.text = text.ok_or_else(|| ExperimentError::NoText(format!("{} {}", self.title(), claim.id)))?;
-            claim.by_construction = claim.text.by_construction;
+            claim.by_construction = claim.text.class == Class::ByConstruction;
             claim.expected = expected.and_then(|ledger| ledger.verdict(self.name, claim.id));
             let note = claim
                 .noted

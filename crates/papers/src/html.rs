@@ -67,6 +67,8 @@ pub struct Experiment {
     pub figures: Vec<Figure>,
     /// The numbers behind the drawings.
     pub data: Data,
+    /// Its populations as text: what was fitted to a baseline, and what was held out.
+    pub fits: Vec<String>,
     /// The claims that it decides.
     pub claims: Vec<Claim>,
     /// Files beside the report that hold the same data: `fig1.pdf`.
@@ -126,6 +128,8 @@ pub struct Claim {
     pub id: String,
     /// Where it stands: `3.1`, `RFC 6937 §3`, `ours`.
     pub section: String,
+    /// What its verdict rests on: the name of a class.
+    pub class: String,
     /// The statement in our words.
     pub statement: String,
     /// How it is checked; empty: not said.

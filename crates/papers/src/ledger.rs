@@ -7,7 +7,7 @@
 //!
 //! With `--out DIR` a run writes its own ledger, with all texts: [`Ledger`].
 
-use crate::claims::{Claim, ClaimVerdict, Source};
+use crate::claims::{Claim, ClaimVerdict, Class, Source};
 use crate::experiment::{Effort, Experiment, Mutation};
 use crate::texts::Text;
 use crate::{PAPERS, Sheet};
@@ -45,6 +45,12 @@ pub struct Entry {
     pub interval: Option<String>,
     /// The verdict.
     pub verdict: ClaimVerdict,
+    /// What the verdict rests on.
+    pub class: Class,
+    /// Whether the paper prints the number, and we judge it: it was not fitted.
+    pub figure: bool,
+    /// A choice that was made after a result had been seen.
+    pub chosen_after: Option<&'static str>,
     /// Whether the claim follows from definitions, so that no run could refute it.
     pub by_construction: bool,
     /// Why it fails, or a remark.
@@ -130,6 +136,11 @@ pub fn columns() -> Columns<Entry> {
         .text(("ours", "", "our result"), |e| text(&e.ours))
         .text(("interval", "", "the 95 % confidence interval of our result"), |e| text(e.interval.as_deref()?))
         .text(("verdict", "", "whether the claim holds"), |e| text(e.verdict.name()))
+        .text(("class", "", "what the verdict rests on: reproduced, implemented, fitted or by construction"), |e| {
+            text(e.class.name())
+        })
+        .flag(("figure", "", "the paper prints the number, and it was not fitted"), |e| e.figure)
+        .text(("chosen_after", "", "a choice made after a result had been seen"), |e| text(e.chosen_after?))
         .flag(("by_construction", "", "the claim follows from definitions, so that no run could refute it"), |e| {
             e.by_construction
         })
@@ -202,7 +213,10 @@ impl Entry {
             ours: of.ours,
             interval: of.interval,
             verdict: of.verdict,
-            by_construction: text.by_construction,
+            class: text.class,
+            figure: text.figure,
+            chosen_after: text.chosen_after.as_deref(),
+            by_construction: text.class == Class::ByConstruction,
             note: of.note,
             command,
         }

@@ -6,6 +6,7 @@
 //! | `macros`, `prelude` | short forms of claims, columns and enumerations; names that most experiments use |
 //! | `texts` | sections, statements, checks and sentences as data (`claims/`) |
 //! | `claims`, `ledger`, `claims_page` | claims as values with verdicts; the committed ledger of expected ones; both as pages |
+//! | `fit` | populations fitted to what a paper prints of its baseline (`fits/`), and the search for them |
 //! | `flow`, `grid`, `population` | one bench for single flows; cells by key; random flows of one sender that stand in for the papers' traffic |
 //! | `tail_loss` | single flows (`detection`, `timers`, figures 1 and 2), `dumbbell` and `web`: its realistic half |
 //! | `prr` | single flows (`linux`, `losses`, `acks`, `er`, figures 2 to 4, `bank`), populations (`pipe`, `lengths`, `properties`), and `servers`: the data centers of its sections 5 and 6, `users` and `connection` by arm |
@@ -22,6 +23,7 @@ mod claims_page;
 mod coverage;
 mod distribution;
 mod experiment;
+mod fit;
 mod flow;
 mod grid;
 pub mod html;

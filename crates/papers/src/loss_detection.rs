@@ -59,6 +59,9 @@ use recoup_trace::systems::systems_like;
 /// The paper's name on the command line.
 pub const NAME: &str = "loss-detection";
 
+/// Its populations that are fitted to a baseline.
+pub const FITS: &[Fitted] = &[];
+
 choices! {
     /// A figure of the paper.
     pub enum Id {

@@ -3,6 +3,7 @@
 pub use crate::claims::{Claim, ClaimVerdict, Compare, claim};
 pub use crate::distribution::quantile;
 pub use crate::experiment::{Effort, ExperimentError, Setup};
+pub use crate::fit::{Fitted, Measured, Parameters};
 pub use crate::flow::{Bench, Log, Seen, in_batches, ms};
 pub use crate::grid::{Grid, Keyed};
 pub use crate::pivot::pivot;

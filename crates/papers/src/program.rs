@@ -3,6 +3,7 @@
 mod bar;
 mod deliver;
 mod document;
+mod fit;
 mod list;
 mod mutations;
 mod pages;
@@ -71,6 +72,8 @@ enum Paper {
     /// Rewaskar et al. 2007, "A Performance Study of Loss Detection/Recovery in Real-world TCP
     /// Implementations", for simulated populations
     LossDetection(LossDetection),
+    /// Show the populations that were fitted to a paper's baseline, measure them again, or search for better ones
+    Fit(fit::Args),
     /// List papers, experiments and claims by name, and what each command takes
     List(list::Args),
     /// Break each experiment on purpose, and check that the claims notice
@@ -327,6 +330,7 @@ fn execute(args: &Args) -> Result<(), Failure> {
             let planned = args.common.plan(&figures, &[], args.seed)?;
             simulated(planned, &args.common.output())
         }
+        Some(Paper::Fit(args)) => fit::run(args),
         Some(Paper::Mutations(args)) => mutations::run(args),
         Some(Paper::Document(args)) => document::run(args),
     }

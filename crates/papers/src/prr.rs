@@ -50,6 +50,9 @@ pub use experiments::RUNS;
 /// The paper's name on the command line.
 pub const NAME: &str = "prr";
 
+/// Its populations that are fitted to a baseline.
+pub const FITS: &[Fitted] = &[];
+
 /// The settings that each cell sets itself.
 pub const OWN_SETTINGS: [&str; 3] = ["drop", "writes", "ack"];
 

@@ -38,6 +38,9 @@ pub use experiments::RUNS;
 /// The paper's name on the command line.
 pub const NAME: &str = "slp";
 
+/// Its populations that are fitted to a baseline.
+pub const FITS: &[Fitted] = &[];
+
 /// Runs this many flows on all cores, and reads something off the record of each, in order.
 fn records<T: Clone + Send>(
     setup: &Setup,

@@ -4,7 +4,7 @@
 //! the names of the experiment and of the claim.
 
 use crate::PAPERS;
-use crate::claims::Source;
+use crate::claims::{Class, Source};
 use crate::coverage::Sentence;
 use crate::experiment::{Budget, Mutation};
 use serde::{Deserialize, Serialize};
@@ -74,9 +74,15 @@ pub struct Text {
     /// The paper's result, in short: a number, a comparison.
     #[serde(rename(deserialize = "prints"))]
     pub paper_says: Option<String>,
-    /// Whether it follows from definitions or arithmetic, so that no run could refute it.
-    #[serde(default, skip_serializing)]
-    pub by_construction: bool,
+    /// What its verdict rests on.
+    #[serde(default)]
+    pub class: Class,
+    /// Whether the paper prints the number, and we judge it: it was not fitted.
+    #[serde(default)]
+    pub figure: bool,
+    /// A choice that was made after a result had been seen: of a bound, a tolerance, a population.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_after: Option<String>,
     /// Why it fails, or a remark, if that does not depend on the result.
     #[serde(skip_serializing)]
     pub note: Option<String>,
@@ -94,7 +100,9 @@ pub const NO_TEXT: Text = Text {
     statement: String::new(),
     check: String::new(),
     paper_says: None,
-    by_construction: false,
+    class: Class::Implemented,
+    figure: false,
+    chosen_after: None,
     note: None,
     noted: None,
 };

@@ -85,6 +85,7 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
         claims(html, paper, of);
         html.push_str("</div>\n");
     }
+    fits(html, of);
     data(html, of);
     files(html, of);
     html.push_str("</article>\n");
@@ -197,6 +198,20 @@ pub(super) fn was(ledger: Ledger) -> String {
         Ledger::Differs(verdict) => {
             format!("<span class=\"was\">ledger: {}</span>", verdict.name())
         }
+    }
+}
+
+/// The populations: what was fitted to the baseline, and what was held out.
+fn fits(html: &mut String, of: &Experiment) {
+    for text in &of.fits {
+        let label = escaped(&format!("Population of {}", of.name));
+        writeln!(
+            html,
+            "<details class=\"data\"><summary>Fitted, held out</summary>\n\
+             <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><pre>{}</pre></div></details>",
+            escaped(text)
+        )
+        .ok();
     }
 }
 

@@ -1,6 +1,7 @@
 //! The first screen: how many claims hold, in all and by paper.
 
 use super::{Claim, Ledger, Paper, Report, Verdict};
+use crate::claims::Class;
 use Verdict::{ByConstruction, Fails, Holds, Undecided};
 use recoup_draw::html::{escaped, thousands};
 use std::fmt::Write;
@@ -121,6 +122,7 @@ pub(super) fn write(html: &mut String, report: &Report) {
     )
     .ok();
     papers(html, report);
+    classes(html, report);
     changes(html, report);
     unfinished(html, report);
     list(html, report, Fails);
@@ -176,6 +178,38 @@ fn papers(html: &mut String, report: &Report) {
             decided(paper)
         )
         .ok();
+    }
+    html.push_str("</tbody></table></div>\n");
+}
+
+/// The claims by class and verdict: what a verdict rests on decides what it says.
+fn classes(html: &mut String, report: &Report) {
+    let mut names: Vec<&str> =
+        report.claims().map(|claim| claim.class.as_str()).filter(|name| !name.is_empty()).collect();
+    names.sort_unstable_by_key(|name| Class::ALL.iter().position(|class| class.name() == *name));
+    names.dedup();
+    if names.is_empty() {
+        return;
+    }
+    html.push_str(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Claims by class\">\
+         <table class=\"papers\"><caption>Claims by what their verdict rests on</caption>\
+         <thead><tr><th scope=\"col\">Class</th>",
+    );
+    for verdict in Verdict::ALL {
+        write!(html, "<th scope=\"col\" class=\"number\">{}</th>", verdict.name()).ok();
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for name in names {
+        let counts = Counts::of(report.claims().filter(|claim| claim.class == name));
+        let about = Class::ALL.iter().find(|class| class.name() == name).map_or("", |class| class.about());
+        write!(html, "<tr><th scope=\"row\">{}: {}</th>", escaped(name), escaped(about)).ok();
+        for verdict in Verdict::ALL {
+            let count = counts.get(verdict);
+            let class = if count == 0 { "number none" } else { "number" };
+            write!(html, "<td class=\"{class}\" data-label=\"{}\">{count}</td>", verdict.name()).ok();
+        }
+        html.push_str("</tr>\n");
     }
     html.push_str("</tbody></table></div>\n");
 }

@@ -3,6 +3,7 @@
 use super::{Finished, Run};
 use crate::claims::{self, ClaimVerdict};
 use crate::experiment::{self, Effort};
+use crate::fit;
 use crate::html::{Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict};
 use crate::{PAPERS, Sheet};
 
@@ -68,6 +69,7 @@ fn experiment(experiment: &experiment::Experiment, finished: &Finished, effort: 
         outcome: Outcome::Finished { seconds: took.unwrap_or_default().as_secs_f64() },
         figures: figures(sheet),
         data: Data::Text(sheet.table.clone()),
+        fits: fit::used_by(&experiment.title()).map(|(fitted, fit)| fit::text(fitted.name, fit)).collect(),
         claims: sheet.claims.iter().map(|one| claim(one, experiment, effort)).collect(),
         files: FILE_ENDINGS.map(|ending| format!("{file}.{ending}")).to_vec(),
         ..empty
@@ -91,6 +93,7 @@ fn claim(claim: &claims::Claim, experiment: &experiment::Experiment, effort: Eff
     Claim {
         id: claim.id.into(),
         section: claim.place(),
+        class: claim.text.class.name().into(),
         statement: claim.text.statement.clone(),
         check: claim.text.check.clone(),
         paper: claim.text.paper_says.clone(),

@@ -1,0 +1,191 @@
+//! Populations fitted to what a paper prints of its baseline.
+//!
+//! A paper compares arms over a population of its own. It prints some numbers of that population, and of its baseline arm.
+//! A fit finds the population's other parameters, so that the baseline arm alone has those numbers. Nothing here runs another
+//! arm: a [`Fitted`] can only measure the baseline. The experiments judge with another seed than the fit's.
+//!
+//! A fit is a committed file (`fits/NAME.toml` in this crate). `recoup paper fit` measures the baseline again, or searches on.
+
+mod search;
+mod table;
+
+pub use search::search;
+pub use table::text;
+
+use crate::experiment::ExperimentError;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The committed text of a fit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fit {
+    /// The population, in a few words.
+    pub about: String,
+    /// The experiments that use it: `prr web`.
+    pub experiments: Vec<String>,
+    /// Whose numbers the targets are: an arm, and the tables of the paper.
+    pub baseline: String,
+    /// What was not fitted: the other arms, and the baseline's own numbers that are no targets.
+    pub held_out: String,
+    /// The seed of the fit. The experiments have another one.
+    pub seed: u64,
+    /// How much of the population was run: users, flows or downloads.
+    pub size: u32,
+    /// What the paper prints of its population, and what we chose without looking at results.
+    #[serde(default)]
+    pub given: Vec<Given>,
+    /// What was fitted.
+    #[serde(rename = "parameter")]
+    pub parameters: Vec<Parameter>,
+    /// What it was fitted to.
+    #[serde(rename = "target")]
+    pub targets: Vec<Target>,
+}
+
+/// An input that was not fitted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Given {
+    /// What it is.
+    pub about: String,
+    /// Its value, with its unit.
+    pub value: String,
+    /// Where it comes from: a section or table of the paper, or why we chose it.
+    pub from: String,
+}
+
+/// A fitted parameter.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// Its name in code.
+    pub name: String,
+    /// What it is.
+    pub about: String,
+    /// Its unit; empty for a number.
+    #[serde(default)]
+    pub unit: String,
+    /// Its value.
+    pub value: f64,
+    /// The least value that the search tries.
+    pub least: f64,
+    /// The largest value that the search tries.
+    pub most: f64,
+    /// How the search steps.
+    #[serde(default)]
+    pub scale: Scale,
+}
+
+/// How a search steps through the values of a parameter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// By factors. The least value is above 0.
+    #[default]
+    Log,
+    /// By differences.
+    Linear,
+}
+
+/// A number that the paper prints of its baseline.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its name in code.
+    pub name: String,
+    /// What it is, and where the paper prints it.
+    pub about: String,
+    /// Its unit; empty for a number.
+    #[serde(default)]
+    pub unit: String,
+    /// The paper's value.
+    pub paper: f64,
+    /// The difference that counts as one: the search minimises the sum of (difference / tolerance)².
+    pub tolerance: f64,
+    /// What the baseline has with the committed parameters, the fit's seed and size.
+    pub ours: f64,
+}
+
+/// Values of a fit's parameters, by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters(BTreeMap<String, f64>);
+
+impl Parameters {
+    /// The value of a parameter.
+    ///
+    /// # Panics
+    /// Without one of this name: the names are those of a committed file, and a test measures every fit.
+    pub fn get(&self, name: &str) -> f64 {
+        *self.0.get(name).unwrap_or_else(|| panic!("no parameter `{name}`"))
+    }
+}
+
+/// The baseline's values of the targets, by name.
+pub type Measured = Vec<(&'static str, f64)>;
+
+/// Code that measures a population's baseline.
+#[derive(Clone, Copy, Debug)]
+pub struct Fitted {
+    /// The name on the command line, and of the file.
+    pub name: &'static str,
+    /// The committed file.
+    pub toml: &'static str,
+    /// Runs the baseline arm with these parameters, this size and this seed.
+    pub measure: fn(&Parameters, u32, u64) -> Result<Measured, ExperimentError>,
+}
+
+/// All fits, in the order of the papers.
+pub static FITS: LazyLock<Vec<(Fitted, Fit)>> = LazyLock::new(|| {
+    let all = [crate::tail_loss::FITS, crate::prr::FITS, crate::slp::FITS, crate::loss_detection::FITS];
+    all.concat().into_iter().map(|fitted| (fitted, Fit::read(fitted.toml))).collect()
+});
+
+/// The committed parameters of the fit of this name.
+///
+/// # Panics
+/// Without one: only code that names a committed file asks for it.
+pub fn committed(name: &str) -> Parameters {
+    let found = FITS.iter().find(|(fitted, _)| fitted.name == name);
+    found.unwrap_or_else(|| panic!("no fit `{name}`")).1.values()
+}
+
+/// The fits that an experiment uses: `prr web`.
+pub fn used_by(experiment: &str) -> impl Iterator<Item = &'static (Fitted, Fit)> {
+    FITS.iter().filter(move |(_, fit)| fit.experiments.iter().any(|one| one == experiment))
+}
+
+impl Fit {
+    /// Reads a committed file.
+    ///
+    /// # Panics
+    /// Never with the committed ones: a test reads them.
+    fn read(toml: &str) -> Self {
+        toml::from_str(toml).unwrap_or_else(|e| panic!("a fit: {e}"))
+    }
+
+    /// The values of its parameters.
+    pub fn values(&self) -> Parameters {
+        Parameters(self.parameters.iter().map(|one| (one.name.clone(), one.value)).collect())
+    }
+
+    /// Takes over what the baseline has.
+    pub fn set_ours(&mut self, measured: &Measured) {
+        for target in &mut self.targets {
+            target.ours = measured.iter().find(|(name, _)| *name == target.name).map_or(f64::NAN, |(_, value)| *value);
+        }
+    }
+
+    /// The sum of the targets' squared differences in tolerances. A target without a value costs as much as ten.
+    pub fn cost(&self) -> f64 {
+        let difference = |one: &Target| match (one.ours - one.paper) / one.tolerance {
+            known if known.is_finite() => known,
+            _ => 10.0,
+        };
+        self.targets.iter().map(|one| difference(one).powi(2)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;
