@@ -63,7 +63,7 @@ mod thin;
 pub use aqm::{CoDel, Red};
 pub use chain::{Chain, ChainError, DropCause, Exit};
 pub use link::{LinkTrace, LinkTraceError};
-pub use loss::{DataSegments, DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec, Outages, Policer};
+pub use loss::{Bucket, DataSegments, DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec, Outages, Policer};
 pub use loss_trace::{LossTrace, LossTraceError};
 pub use packet::{Packet, TcpFacts};
 pub use probability::{Probability, ProbabilityError};

@@ -26,8 +26,7 @@ pub(crate) use channel::Channels;
 pub use error::DropRulesError;
 pub(crate) use outages::OutageClock;
 pub use outages::Outages;
-pub(crate) use policer::Bucket;
-pub use policer::Policer;
+pub use policer::{Bucket, Policer};
 pub(crate) use position::{Positions, RuleMatch, Rules};
 
 /// Which packets of each flow are lost, in one direction.

@@ -21,6 +21,7 @@ mod queue;
 mod rate;
 
 pub use fifo::{Backlog, Fifo};
+pub(crate) use queue::binomial_tail;
 
 use crate::transmission::{Arrival, Fate, Transmission};
 use recoup_path::Queue;
@@ -120,4 +121,4 @@ impl Bottleneck {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -13,6 +13,7 @@
 //! | `delays` | the network's delay at each moment |
 //! | [`loss`] | the loss process, which decides the fate of packets that the capture does not hold |
 //! | [`bottleneck`] | the rate and the queue of the path, where they were the limit |
+//! | [`policing`] | the rate above which the path dropped packets, if a policer did |
 //! | `receiver` | when the receiver acknowledges, and which window it announces |
 //! | `application` | what the applications wrote, and when |
 //! | `recorded` | all of this for one connection |
@@ -34,6 +35,7 @@ pub mod loss;
 mod mismatch;
 mod network;
 pub mod parameters;
+pub mod policing;
 mod receiver;
 mod record;
 mod recorded;

@@ -17,6 +17,7 @@ mod queueing;
 
 use crate::{
     loss::{Context, LossProcess, Previous},
+    policing::Policing,
     recorded::Recorded,
     transmission::{Arrival, Fate},
     trial::{Fates, PeerAcks, Trial},
@@ -25,7 +26,7 @@ use acks::AckGate;
 use copies::Copies;
 pub(crate) use queueing::Queueing;
 use queueing::{Counterpart, Transmitter};
-use recoup_path::{DropCause, Exit};
+use recoup_path::{Bucket, DropCause, Exit};
 use recoup_sim::{Entrance, Network, Packet};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span, SplitMix};
 use recoup_wire::{Flags, SeqNumber};
@@ -49,6 +50,7 @@ pub(crate) struct RecordedNetwork {
     copies: Copies,
     gate: AckGate,
     transmitter: Transmitter,
+    bucket: Option<Bucket>,
     /// The packets on the way to the server and to the client.
     on_the_way: [Way; 2],
     entered: u64,
@@ -118,8 +120,8 @@ enum RerunFate {
     Arrives(Instant, Option<Arrival>, bool),
     /// The network loses it.
     Lost,
-    /// The queue of the bottleneck has no room for it.
-    Overflow,
+    /// The queue of the bottleneck has no room for it, or the policer no tokens.
+    Exceeds,
 }
 
 impl RecordedNetwork {
@@ -132,6 +134,7 @@ impl RecordedNetwork {
             copies: Copies::default(),
             gate: AckGate::default(),
             transmitter: Transmitter::default(),
+            bucket: None,
             on_the_way: Default::default(),
             entered: 0,
             isn: None,
@@ -182,8 +185,8 @@ impl RecordedNetwork {
             None => self.drawn_fate(passing, &recorded, span, matched.copy),
         };
         self.previous = match fate {
-            // A drop by a full queue says nothing about the channel.
-            RerunFate::Overflow => None,
+            // A drop by a full queue or a policer says nothing about the channel.
+            RerunFate::Exceeds => None,
             _ => Some((fate == RerunFate::Lost, at)),
         };
         let RerunFate::Arrives(echo, arrival, is_duplicated) = fate else {
@@ -205,8 +208,10 @@ impl RecordedNetwork {
     fn recorded_fate(&mut self, packet: Passing, recorded: &Recorded, index: usize) -> RerunFate {
         let queueing = recorded.queueing.as_ref();
         let transmission = &recorded.transmissions[index];
-        let overflowed = queueing.is_some_and(|queueing| queueing.dropped(index));
-        if transmission.fate == Fate::Lost && !overflowed {
+        let policing = recorded.policing.as_ref();
+        let exceeded = queueing.is_some_and(|queueing| queueing.dropped(index))
+            || policing.is_some_and(|policing| policing.dropped(index));
+        if transmission.fate == Fate::Lost && !exceeded {
             return RerunFate::Lost;
         }
         let sent = transmission.sent;
@@ -214,7 +219,7 @@ impl RecordedNetwork {
         let is_same_time = apart <= SAME_TIME.max(recorded.delays.least() / 16);
         let counterpart = Counterpart { index, transmission, is_same_time };
         let Some(departure) = self.depart(packet, recorded, Some(counterpart)) else {
-            return RerunFate::Overflow;
+            return RerunFate::Exceeds;
         };
         let Fate::Arrived(arrival) = transmission.fate else {
             let echo = recorded.echo(packet.at, departure);
@@ -241,7 +246,7 @@ impl RecordedNetwork {
             return RerunFate::Lost;
         }
         let Some(departure) = self.depart(packet, recorded, None) else {
-            return RerunFate::Overflow;
+            return RerunFate::Exceeds;
         };
         // Another run meets other phases of clocks and of cross traffic.
         let noise = if self.draws_all { Duration::from_nanos(SplitMix(!bits).bits() % NOISE) } else { Duration::ZERO };
@@ -250,13 +255,21 @@ impl RecordedNetwork {
         RerunFate::Arrives(echo, None, fate.duplicated)
     }
 
-    /// When a packet leaves the bottleneck, or at once if none is known. `None`: its queue is full.
+    /// When a packet leaves the bottleneck, or at once if none is known. `None`: its queue is full, or the policer before it
+    /// drops the packet.
     fn depart(
         &mut self,
         packet: Passing,
         recorded: &Recorded,
         counterpart: Option<Counterpart<'_>>,
     ) -> Option<Instant> {
+        if let Some((policing, bucket)) = recorded.policing.as_ref().zip(self.bucket.as_mut()) {
+            let same = counterpart.filter(|one| one.is_same_time && one.transmission.fate != Fate::Unknown);
+            let same = same.map(|one| (one.index, one.transmission.fate != Fate::Lost));
+            if !policing.passes(bucket, packet.at, packet.bytes, same) {
+                return None;
+            }
+        }
         let Some(queueing) = &recorded.queueing else {
             return Some(packet.at);
         };
@@ -317,6 +330,7 @@ impl Network for RecordedNetwork {
         self.copies.begin(&self.recorded);
         self.gate = AckGate::default();
         self.transmitter.begin(self.recorded.queueing.as_ref());
+        self.bucket = self.recorded.policing.as_ref().map(Policing::bucket);
         self.on_the_way.iter_mut().for_each(|way| way.0.clear());
         self.entered = 0;
         self.isn = None;

@@ -6,11 +6,13 @@ use crate::{
     delays::Delays,
     loss::LossCounts,
     network::Queueing,
+    policing::Policing,
     receiver::{AckDelays, AckHabit, Windows},
     record::{Agreed, ConnectionPackets, FirstFlight, Record},
     transmission::{Fate, MOST_TRANSMISSIONS, Transmission, Transmissions, transmissions},
     unsuitable::Unsuitable,
 };
+use recoup_path::Policer;
 use recoup_tcp::flow::{Host, Script};
 use recoup_trace::finding::Retransmission;
 use recoup_units::{Instant, Offset, Span};
@@ -32,6 +34,8 @@ pub struct Recorded {
     pub(crate) losses: LossCounts,
     /// The bottleneck, if one is known.
     pub(crate) queueing: Option<Queueing>,
+    /// The policer, if one is known.
+    pub(crate) policing: Option<Policing>,
     /// A bottleneck that is as slow as the path can be, where none is known.
     slowest: Option<Bottleneck>,
     /// Data that the sender's application wrote, packet by packet.
@@ -102,6 +106,7 @@ impl Recorded {
             windows: Windows::new(record),
             losses,
             queueing: None,
+            policing: None,
             slowest: None,
             new_data: NewData::all(record, una),
             peer: PeerData::new(record, &transmissions, delays.least()),
@@ -161,15 +166,30 @@ impl Recorded {
     /// Lets the packets of reruns pass this bottleneck, which connections of the same path show. What its queue
     /// dropped counts no longer among the [`losses`](Self::losses).
     pub fn set_bottleneck(&mut self, bottleneck: &Bottleneck) {
-        let queueing = Queueing::new(bottleneck, &self.transmissions);
+        self.queueing = Some(Queueing::new(bottleneck, &self.transmissions));
+        self.count_losses();
+    }
+
+    /// Lets the packets of reruns meet this policer, which connections of the same path show. What it dropped counts no longer
+    /// among the [`losses`](Self::losses).
+    pub fn set_policer(&mut self, policer: Policer) {
+        self.policing = Some(Policing::new(policer, &self.transmissions));
+        self.count_losses();
+    }
+
+    /// Counts the losses that neither a full queue nor a policer explains.
+    fn count_losses(&mut self) {
+        let is_explained = |index| {
+            self.queueing.as_ref().is_some_and(|queueing| queueing.dropped(index))
+                || self.policing.as_ref().is_some_and(|policing| policing.dropped(index))
+        };
         let by_chance = self.transmissions.iter().enumerate().map(|(index, sent)| {
-            let fate = if queueing.dropped(index) { Fate::Unknown } else { sent.fate };
+            let fate = if is_explained(index) { Fate::Unknown } else { sent.fate };
             Transmission { fate, ..*sent }
         });
         let by_chance: Vec<_> = by_chance.collect();
         self.losses = LossCounts::default();
         self.losses.observe(&by_chance);
-        self.queueing = Some(queueing);
     }
 
     /// The path is not slower than this bottleneck.

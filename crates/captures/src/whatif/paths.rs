@@ -4,8 +4,11 @@
 //! together do, and each is then rerun with what its path shows; without ACK delays on its path, with those
 //! of the capture. A path is known by the address of the peer.
 
+use recoup_path::{Policer, Queue};
 use recoup_support::threads::in_parallel_with;
 use recoup_whatif::bottleneck::Bottleneck;
+use recoup_whatif::policing;
+use recoup_whatif::transmission::Transmission;
 use recoup_whatif::{AckDelays, Recorded};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -22,8 +25,9 @@ pub(crate) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
         let of_path = || paths[path].iter().map(|i| &connections[*i].1);
         let transmissions: Vec<_> = of_path().map(Recorded::transmissions).collect();
         let bottleneck = Bottleneck::infer(&transmissions);
+        let policer = policer(bottleneck.as_ref(), &transmissions);
         let slowest = if bottleneck.is_none() { Bottleneck::slowest(&transmissions) } else { None };
-        Ok::<_, Infallible>(PathFacts { bottleneck, slowest, ack_delays: ack_delays(of_path()) })
+        Ok::<_, Infallible>(PathFacts { bottleneck, policer, slowest, ack_delays: ack_delays(of_path()) })
     };
     let Ok(found) = in_parallel_with(paths.len(), threads, || (), infer);
     let of_capture = ack_delays(connections.iter().map(|(_, recorded)| recorded));
@@ -35,6 +39,9 @@ pub(crate) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
             if let Some(bottleneck) = &facts.bottleneck {
                 recorded.set_bottleneck(bottleneck);
             }
+            if let Some(policer) = facts.policer {
+                recorded.set_policer(policer);
+            }
             if let Some(slowest) = facts.slowest {
                 recorded.set_slowest(slowest);
             }
@@ -45,9 +52,16 @@ pub(crate) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
 /// Facts about a path.
 struct PathFacts {
     bottleneck: Option<Bottleneck>,
+    policer: Option<Policer>,
     /// Where none is known: as slow as the path can be.
     slowest: Option<Bottleneck>,
     ack_delays: AckDelays,
+}
+
+/// The policer of a path, unless the limit of a queue explains its losses.
+pub(super) fn policer(bottleneck: Option<&Bottleneck>, connections: &[&[Transmission]]) -> Option<Policer> {
+    let has_limit = bottleneck.is_some_and(|one| one.queue != Queue::Unlimited);
+    if has_limit { None } else { policing::infer(connections) }
 }
 
 fn ack_delays<'a>(connections: impl Iterator<Item = &'a Recorded>) -> AckDelays {

@@ -20,9 +20,9 @@ type Tokens = u128;
 /// The tokens of a bit.
 const BIT: Tokens = 1_000_000_000;
 
-/// The bucket of one hop.
+/// The bucket of a policer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bucket {
+pub struct Bucket {
     spec: Policer,
     tokens: Tokens,
     /// When the tokens were counted.
@@ -30,26 +30,46 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
+    /// A full bucket, at time 0.
     pub fn new(spec: Policer) -> Self {
         Self { spec, tokens: bytes(spec.burst), counted: Instant::ZERO }
     }
 
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Self::new(self.spec);
     }
 
     /// Whether a packet of `len` bytes that arrives at `at` is dropped. Times do not decrease.
     pub fn drops(&mut self, at: Instant, len: u32) -> bool {
-        let since = at.nanos_since(self.counted);
-        self.counted = at;
-        let arrived = Tokens::from(since) * Tokens::from(self.spec.rate.bits_per_second());
-        self.tokens = (self.tokens + arrived).min(bytes(self.spec.burst));
-        let needed = bytes(len.into());
-        let is_dropped = needed > self.tokens;
+        let is_dropped = bytes(len.into()) > self.filled(at);
         if !is_dropped {
-            self.tokens -= needed;
+            self.take(len);
         }
         is_dropped
+    }
+
+    /// The bytes that could pass at `at`. Times do not decrease.
+    pub fn level(&mut self, at: Instant) -> u64 {
+        u64::try_from(self.filled(at) / bytes(1)).unwrap_or(u64::MAX)
+    }
+
+    /// Takes the tokens of a packet that has passed, as many as there are.
+    pub fn take(&mut self, len: u32) {
+        self.tokens = self.tokens.saturating_sub(bytes(len.into()));
+    }
+
+    /// Takes the tokens above `level` bytes.
+    pub fn lower_to(&mut self, level: u64) {
+        self.tokens = self.tokens.min(bytes(level));
+    }
+
+    /// The tokens at `at`.
+    fn filled(&mut self, at: Instant) -> Tokens {
+        let since = at.nanos_since(self.counted);
+        self.counted = self.counted.max(at);
+        let arrived = Tokens::from(since) * Tokens::from(self.spec.rate.bits_per_second());
+        self.tokens = (self.tokens + arrived).min(bytes(self.spec.burst));
+        self.tokens
     }
 }
 

@@ -123,7 +123,7 @@ fn limit(met: &mut [Met], unit: usize) -> Option<Limit> {
 }
 
 /// The probability of at least `least` successes in `trials` of probability `p`.
-fn binomial_tail(trials: usize, least: usize, p: f64) -> f64 {
+pub(crate) fn binomial_tail(trials: usize, least: usize, p: f64) -> f64 {
     if least == 0 {
         return 1.0;
     }

@@ -14,23 +14,23 @@ use std::collections::BTreeMap;
 
 /// A path and the flows over it.
 #[derive(Clone, Copy, Debug)]
-struct Case {
+pub(crate) struct Case {
     /// Mbit/s.
-    rate: f64,
+    pub rate: f64,
     /// Milliseconds.
-    rtt: u64,
-    queue: &'static str,
-    acks: AckPolicy,
-    segments: u64,
-    flows: u64,
-    loss: &'static str,
+    pub rtt: u64,
+    pub queue: &'static str,
+    pub acks: AckPolicy,
+    pub segments: u64,
+    pub flows: u64,
+    pub loss: &'static str,
     /// Probability, and milliseconds.
-    reorder: Option<(f64, u64)>,
+    pub reorder: Option<(f64, u64)>,
     /// Each packet takes up to this many microseconds longer, in order.
-    jitter: u64,
+    pub jitter: u64,
 }
 
-const CASE: Case = Case {
+pub(crate) const CASE: Case = Case {
     rate: 10.0,
     rtt: 40,
     queue: "none",
@@ -61,7 +61,7 @@ impl Case {
     }
 
     /// The transmissions of each flow's server.
-    fn run(&self) -> Vec<Vec<Transmission>> {
+    pub fn run(&self) -> Vec<Vec<Transmission>> {
         let config = Config::new(Mechanisms::LINUX_3_17);
         let spec = FlowSpec {
             client: Config { acks: self.acks, ..config },

@@ -1,9 +1,10 @@
 //! The values of a scenario, from the facts of all connections.
 
 use super::facts::{Facts, Traffic};
-use super::losses::{of_acks, of_packets, trace};
+use super::losses::{Limits, Rule, of_acks, of_packets, trace};
 use super::text::{InferredScenario, InferredSetting, percent, probability};
-use recoup_path::Queue;
+use crate::whatif::paths;
+use recoup_path::{LossKind, Policer, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::profile::CURRENT_LINUX;
 use recoup_support::exchange;
@@ -11,7 +12,7 @@ use recoup_support::quantity::format_duration;
 use recoup_tcp::flow::Host;
 use recoup_units::{BitRate, Direction, format_bytes};
 use recoup_whatif::bottleneck::Bottleneck;
-use recoup_whatif::transmission::Transmission;
+use recoup_whatif::transmission::{Fate, Transmission};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -38,6 +39,9 @@ const LEAST_PROFILE: f64 = 0.1;
 
 type Bottlenecks = HashMap<IpAddr, Option<Bottleneck>>;
 
+/// The policers by path, of those that lost packets; `None`: other losses.
+type Policers = BTreeMap<IpAddr, Option<Policer>>;
+
 /// The scenario of these connections, whose senders stand all at the same end. `known`: the profiles by
 /// number.
 pub(super) fn fit(all: &[&Facts], sender: Host, known: &[Profile]) -> InferredScenario {
@@ -47,12 +51,14 @@ pub(super) fn fit(all: &[&Facts], sender: Host, known: &[Profile]) -> InferredSc
     settings.extend(limited.iter().flat_map(|one| one.settings(sender.sends())));
     settings.push(mss(all));
     settings.extend(traffic(all));
-    settings.extend(drops(all, sender, limited.is_some(), &bottlenecks));
+    let policers = policers(all, &bottlenecks);
+    let limits = limits_of(limited.is_some(), &bottlenecks, &policers);
+    settings.extend(drops(all, sender, &limits, &policers));
     settings.extend(reordering(all, sender.sends()));
     settings.push(acks(all));
     let profiles = profiles(all, known);
     settings.extend(initial_window(all, &profiles.0));
-    let loss_trace = trace(all, queue_of(limited.is_some(), &bottlenecks));
+    let loss_trace = trace(all, &limits);
     InferredScenario { profiles, flows: all.len() as u64, settings, loss_trace, ..InferredScenario::default() }
 }
 
@@ -231,19 +237,72 @@ fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
     Some(setting("exchanges", exchange::format(kept), why))
 }
 
-/// The bottleneck whose queue loses packets again in the scenario. Without a rate there, nothing else repeats the losses of a
-/// queue.
-fn queue_of<'b>(is_limited: bool, bottlenecks: &'b Bottlenecks) -> impl Fn(&Facts) -> Option<&'b Bottleneck> {
-    move |facts: &Facts| match is_limited {
-        true => bottlenecks.get(&facts.peer).and_then(Option::as_ref),
-        false => None,
+/// What drops packets of a path again in the scenario. Without a rate there, nothing repeats the losses of a queue; without the
+/// rule of a policer, nothing repeats the policer's.
+fn limits_of<'b>(
+    is_limited: bool,
+    bottlenecks: &'b Bottlenecks,
+    policers: &'b Policers,
+) -> impl Fn(&Facts) -> Limits<'b> {
+    let is_policed = are_usual(policers);
+    move |facts: &Facts| Limits {
+        bottleneck: bottlenecks.get(&facts.peer).and_then(Option::as_ref).filter(|_| is_limited),
+        policer: policers.get(&facts.peer).copied().flatten().filter(|_| is_policed),
     }
 }
 
-fn drops(all: &[&Facts], sender: Host, is_limited: bool, bottlenecks: &Bottlenecks) -> Option<InferredSetting> {
-    let data = of_packets(all, queue_of(is_limited, bottlenecks)).map(|rule| (sender.sends(), rule));
+/// The policers of the paths that lost packets.
+fn policers(all: &[&Facts], bottlenecks: &Bottlenecks) -> Policers {
+    let mut paths: BTreeMap<IpAddr, Vec<&[Transmission]>> = BTreeMap::new();
+    for facts in all.iter().filter(|facts| facts.transmissions.iter().any(|sent| sent.fate == Fate::Lost)) {
+        paths.entry(facts.peer).or_default().push(&facts.transmissions);
+    }
+    let of_path = |(peer, connections): (IpAddr, Vec<&[Transmission]>)| {
+        let bottleneck = bottlenecks.get(&peer).and_then(Option::as_ref);
+        (peer, paths::policer(bottleneck, &connections))
+    };
+    paths.into_iter().map(of_path).collect()
+}
+
+/// Whether at least half of the paths that lost packets have a policer.
+fn are_usual(policers: &Policers) -> bool {
+    let found = policers.values().flatten().count();
+    found > 0 && found * 2 >= policers.len()
+}
+
+/// The policer of most paths, as a rule.
+fn policer(policers: &Policers) -> Option<Rule> {
+    let found: Vec<Policer> = policers.values().copied().flatten().filter(|_| are_usual(policers)).collect();
+    let rates = quantiles(found.iter().map(|one| one.rate.bits_per_second()).collect())?;
+    let bursts = quantiles(found.iter().map(|one| one.burst).collect())?;
+    // Three digits: the estimate is no better.
+    let [rate, burst] = [rates[1], bursts[1]].map(three_digits);
+    let why = format!(
+        "{} of {} paths that lost packets dropped what exceeded a rate, without a queue: {} kbit/s (5, 50, 95 %).",
+        found.len(),
+        policers.len(),
+        rates.map(|rate| three_digits(rate) / 1000).map(|rate| rate.to_string()).join(", "),
+    );
+    let policer = Policer { rate: BitRate::from_bits_per_second(rate)?, burst };
+    Some(Rule { text: LossKind::Policer(policer).to_string(), why })
+}
+
+/// A number rounded to three digits.
+fn three_digits(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.max(1).ilog10().saturating_sub(2));
+    (number + unit / 2) / unit * unit
+}
+
+fn drops<'a>(
+    all: &[&'a Facts],
+    sender: Host,
+    limits: impl Fn(&'a Facts) -> Limits<'a>,
+    policers: &Policers,
+) -> Option<InferredSetting> {
+    let policer = policer(policers).map(|rule| (sender.sends(), rule));
+    let data = of_packets(all, limits).map(|rule| (sender.sends(), rule));
     let acks = of_acks(all).map(|rule| (sender.sends().reverse(), rule));
-    let rules: Vec<_> = data.into_iter().chain(acks).collect();
+    let rules: Vec<_> = policer.into_iter().chain(data).chain(acks).collect();
     if rules.is_empty() {
         return None;
     }

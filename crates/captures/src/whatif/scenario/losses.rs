@@ -5,6 +5,7 @@
 //! | `tail:N`, `data:K` | every connection lost the same data segments, and nothing else |
 //! | `gilbert-elliott` | packets after a lost one are lost more often: Gilbert's channel (1960), its maximum likelihood |
 //! | `bernoulli` | otherwise |
+//! | `policer` | beside one of these: the losses of at least half of the paths that lost packets are those of a policer |
 //!
 //! Gilbert's channel replaces Bernoulli's if twice the logarithm of the ratio of their likelihoods exceeds
 //! the Bayesian information criterion (Schwarz, "Estimating the Dimension of a Model", 1978) and 10.8, which
@@ -13,8 +14,10 @@
 
 use super::facts::Facts;
 use super::text::{percent, probability};
+use recoup_path::Policer;
 use recoup_units::Offset;
 use recoup_whatif::bottleneck::Bottleneck;
+use recoup_whatif::policing;
 use recoup_whatif::transmission::{Fate, Transmission};
 
 /// This many connections distinguish losses by position from chance.
@@ -53,18 +56,27 @@ pub(super) struct Pairs {
 enum PacketFate {
     Arrived,
     Lost,
-    /// A full queue lost it: `bottleneck` loses it again.
-    Overflow,
+    /// A full queue or a policer dropped it, and does so again.
+    Exceeded,
     Unknown,
 }
 
+/// What drops packets of a path again in the scenario, so that no other rule repeats these losses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Limits<'a> {
+    pub bottleneck: Option<&'a Bottleneck>,
+    pub policer: Option<Policer>,
+}
+
 /// What became of the packets of a connection, in the order of sending.
-fn fates(facts: &Facts, bottleneck: Option<&Bottleneck>) -> Vec<PacketFate> {
-    let passages = bottleneck.map(|one| one.passages(&facts.transmissions));
+fn fates(facts: &Facts, limits: Limits<'_>) -> Vec<PacketFate> {
+    let passages = limits.bottleneck.map(|one| one.passages(&facts.transmissions));
+    let policed = limits.policer.map(|policer| policing::dropped(policer, &facts.transmissions));
     let fates = facts.transmissions.iter().enumerate().map(|(i, sent)| {
         let passage = passages.as_ref().and_then(|all| all.passages.get(i));
         match sent.fate {
-            _ if passage.is_some_and(|passage| passage.is_overflow) => PacketFate::Overflow,
+            _ if passage.is_some_and(|passage| passage.is_overflow) => PacketFate::Exceeded,
+            _ if policed.as_ref().is_some_and(|policed| policed.get(i) == Some(&true)) => PacketFate::Exceeded,
             Fate::Arrived(_) => PacketFate::Arrived,
             Fate::Lost => PacketFate::Lost,
             Fate::Unknown => PacketFate::Unknown,
@@ -74,14 +86,14 @@ fn fates(facts: &Facts, bottleneck: Option<&Bottleneck>) -> Vec<PacketFate> {
 }
 
 /// The packets of the sender as a loss trace, which the setting `drop` replays: a line for each connection, and in it 1
-/// for each packet that was lost and 0 for each other one. Those of a full queue count as others, and packets whose fate
-/// is unknown are left out.
-pub(super) fn trace<'a>(all: &[&'a Facts], bottleneck: impl Fn(&'a Facts) -> Option<&'a Bottleneck>) -> String {
+/// for each packet that was lost and 0 for each other one. Those of a full queue or a policer count as others, and packets whose
+/// fate is unknown are left out.
+pub(super) fn trace<'a>(all: &[&'a Facts], limits: impl Fn(&'a Facts) -> Limits<'a>) -> String {
     let mut text = String::new();
     for &facts in all {
         let before = text.len();
-        text.extend(fates(facts, bottleneck(facts)).into_iter().filter_map(|fate| match fate {
-            PacketFate::Arrived | PacketFate::Overflow => Some('0'),
+        text.extend(fates(facts, limits(facts)).into_iter().filter_map(|fate| match fate {
+            PacketFate::Arrived | PacketFate::Exceeded => Some('0'),
             PacketFate::Lost => Some('1'),
             PacketFate::Unknown => None,
         }));
@@ -92,27 +104,24 @@ pub(super) fn trace<'a>(all: &[&'a Facts], bottleneck: impl Fn(&'a Facts) -> Opt
     text
 }
 
-/// The losses of the sender's packets. Those of a full queue are left out: `bottleneck` makes them again.
-pub(super) fn of_packets<'a>(
-    all: &[&'a Facts],
-    bottleneck: impl Fn(&'a Facts) -> Option<&'a Bottleneck>,
-) -> Option<Rule> {
+/// The losses of the sender's packets. Those of a full queue or a policer are left out.
+pub(super) fn of_packets<'a>(all: &[&'a Facts], limits: impl Fn(&'a Facts) -> Limits<'a>) -> Option<Rule> {
     let mut pairs = Pairs::default();
-    let mut overflows = 0;
+    let mut exceeded = 0;
     for &facts in all {
-        let fates = fates(facts, bottleneck(facts));
-        overflows += fates.iter().filter(|fate| matches!(fate, PacketFate::Overflow)).count();
+        let fates = fates(facts, limits(facts));
+        exceeded += fates.iter().filter(|fate| matches!(fate, PacketFate::Exceeded)).count();
         pairs.observe(fates.into_iter().map(|fate| match fate {
             PacketFate::Arrived => Some(false),
             PacketFate::Lost => Some(true),
-            PacketFate::Overflow | PacketFate::Unknown => None,
+            PacketFate::Exceeded | PacketFate::Unknown => None,
         }));
     }
-    let left_out = match overflows {
+    let left_out = match exceeded {
         0 => String::new(),
-        n => format!(" {n} losses of a full queue are left out."),
+        n => format!(" {n} losses of a full queue or a policer are left out."),
     };
-    if overflows == 0
+    if exceeded == 0
         && let Some(rule) = by_position(all)
     {
         return Some(rule);

@@ -76,6 +76,19 @@ fn assert_settings(read: &Scenario, text: &str, expected: &[(&str, &str)]) {
 }
 
 #[test]
+fn a_policer_comes_back_and_a_full_queue_is_none() {
+    let policed = [("exchanges", "300B>3MB"), ("rate", "100Mbit"), ("drop", "policer:3Mbit,40kB")];
+    let (read, text) = again(&scenario("linux-6", 12, &policed));
+    let drop = read.settings.get("drop").unwrap();
+    let rule = drop.strip_prefix("policer:").unwrap_or_else(|| panic!("{text}"));
+    let found = numbers(rule);
+    assert!((found[0] / 3.0 - 1.0).abs() < 0.05, "{text}");
+    let queued = [("exchanges", "300B>3MB"), ("rate", "3Mbit"), ("queue", "30")];
+    let (read, text) = again(&scenario("linux-6", 12, &queued));
+    assert!(!read.settings.get("drop").unwrap().contains("policer"), "{text}");
+}
+
+#[test]
 fn rtt_sizes_think_times_and_mss_come_back() {
     for exchanges in ["300B>50kB", "300B>20kB,1200ms,310B>30ms>5kB,5B>6B", "300B>20kB,700ms,0>9kB", "200kB>300B"] {
         let settings = [("exchanges", exchanges), ("mss", "1400"), ("rtt", "35ms")];
