@@ -9,6 +9,7 @@
 //! | path            | RTT, rate, queue and loss rate lognormal; loss independent or in bursts; some paths reorder packets or pause ([`Networks`]) |
 //! | traffic         | requests and responses on one connection: number geometric, sizes and think times lognormal ([`Traffic`]) |
 //! | receiver        | SACK, timestamps and delayed ACKs in a share of the flows each ([`Receivers`]) |
+//! | users           | patience lognormal, the part of a capture that is left uniform ([`Users`]); or neither |
 //!
 //! The captures have what a capture of the server's traffic has: headers and times in whole microseconds.
 //! A flow begins every 100 ms, and each client has its own address. So connections overlap, as they do in
@@ -24,12 +25,14 @@
 mod capture;
 mod draw;
 mod flow;
+mod users;
 
 use crate::prelude::*;
 pub use capture::EndCaptures;
 pub use flow::{Exchange, exchanges, losses, millis, probability, write};
 pub use flow::{Flow, Networks, Receivers, Traffic};
 pub use recoup_path::draws::LogNormal;
+pub use users::Users;
 
 use recoup_trace::analyze::{Findings, Settings, follow};
 use recoup_trace::hosts::{DuplicateReports, HostFacts, Hosts};
@@ -51,13 +54,22 @@ pub struct Population {
     pub traffic: Traffic,
     /// The clients, which receive the data.
     pub receivers: Receivers,
+    /// Clients that give up, and captures that end. `None`: they wait for ever, and captures have whole flows.
+    pub users: Option<Users>,
 }
 
 impl Population {
     /// Flows of `seed` over wide area networks of the early 2000s, with web traffic.
     #[cfg(test)]
     pub const fn web(flows: u64, seed: u64) -> Self {
-        Self { flows, seed, networks: Networks::WIDE_AREA, traffic: Traffic::WEB, receivers: Receivers::MIXED }
+        Self {
+            flows,
+            seed,
+            networks: Networks::WIDE_AREA,
+            traffic: Traffic::WEB,
+            receivers: Receivers::MIXED,
+            users: None,
+        }
     }
 
     /// Flow number `number`, from 0.
@@ -72,6 +84,13 @@ impl Population {
     pub fn bench(&self, number: u64, spec: impl FnOnce(&Flow) -> FlowSpec) -> Result<Bench> {
         let flow = self.flow(number);
         Ok(Bench { spec: spec(&flow), simulation: simulation(&flow.path)?, seed: self.seed })
+    }
+
+    /// Runs flow `number` of a [`bench`](Self::bench) under an observer. Its client may give up.
+    pub fn observe(&self, bench: &mut Bench, number: u64, observer: &mut impl Observer) -> FlowRecord {
+        let mut applications = users::applications(self, number, &bench.spec.workload);
+        let flow = FlowId(number);
+        bench.simulation.run_applications(&bench.spec, bench.seed, flow, &mut applications, observer)
     }
 
     /// Simulates these flows with servers of profile `sender`. Returns the packets that a capture at the

@@ -112,6 +112,9 @@ impl End {
         if let Action::Close | Action::WriteAndClose(_) = action {
             self.endpoint.close(now);
         }
+        if action == Action::Release {
+            self.endpoint.release(now, false);
+        }
     }
 
     pub fn update_wake(&mut self, now: Instant) {

@@ -86,7 +86,7 @@ impl Application {
             if let Action::Write(bytes) | Action::WriteAndClose(bytes) = action {
                 self.waiting = self.waiting.saturating_add(bytes);
             }
-            self.close_due |= matches!(action, Action::Close | Action::WriteAndClose(_));
+            self.close_due |= matches!(action, Action::Close | Action::WriteAndClose(_) | Action::Release);
         }
     }
 

@@ -81,6 +81,7 @@ impl Capture {
             networks: self.networks,
             traffic: self.traffic,
             receivers: Receivers::MIXED,
+            users: None,
         }
     }
 }

@@ -19,8 +19,17 @@ const EPOCH: Duration = Duration::from_secs(946_684_800);
 pub fn capture_both_ends(population: &Population, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures> {
     let mut captures = EndCaptures::default();
     for number in flows {
-        let record = population.bench(number, |flow| flow.spec(sender))?.observe(number, &mut captures);
-        captures.retransmissions += record.counters.retransmissions.total();
+        let mut bench = population.bench(number, |flow| flow.spec(sender))?;
+        match population.users {
+            None => {
+                let record = population.observe(&mut bench, number, &mut captures);
+                captures.retransmissions += record.counters.retransmissions.total();
+            }
+            Some(users) => {
+                let end = Instant::ZERO + users.captured(population, number);
+                population.observe(&mut bench, number, &mut UntilTheEnd { captures: &mut captures, end });
+            }
+        }
     }
     for packets in [&mut captures.at_servers, &mut captures.at_clients] {
         packets.sort_by_key(|packet| packet.at);
@@ -52,6 +61,27 @@ impl Observer for EndCaptures {
             _ => return,
         };
         packets.push(captured(now, direction, host, packet));
+    }
+}
+
+/// Captures that end while a flow lasts.
+struct UntilTheEnd<'a> {
+    captures: &'a mut EndCaptures,
+    end: Instant,
+}
+
+impl Observer for UntilTheEnd<'_> {
+    const WANTS_EVENTS: bool = true;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        if now < self.end {
+            self.captures.on_packet(now, point, direction, packet);
+        }
+    }
+
+    fn on_event(&mut self, now: Instant, _: FlowId, _: Host, event: &Event) {
+        let again = matches!(event, Event::Sent { what: Transmission::Again(..), .. });
+        self.captures.retransmissions += u64::from(again && now < self.end);
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Purpose {
     Timestamps,
     DelayedAcks,
     RequestSize,
+    Patience,
+    CaptureEnd,
 }
 
 /// The draws of one flow.

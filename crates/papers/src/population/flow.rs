@@ -3,7 +3,7 @@
 use super::Population;
 use super::draw::{Draws, Purpose};
 use crate::prelude::*;
-use recoup_path::{GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue};
+use recoup_path::{GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, Outages, PathSpec, Probability, Queue};
 use recoup_sim::TimerModel;
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
@@ -46,6 +46,8 @@ pub struct Networks {
     pub pause: LogNormal,
     /// The largest rate of a path that pauses, in Mbit/s.
     pub pausing_rate: f64,
+    /// When a path loses all packets for a time, in each direction. `None`: never.
+    pub outages: Option<Outages>,
 }
 
 impl Networks {
@@ -66,6 +68,7 @@ impl Networks {
         pause_interval: 8000.0,
         pause: LogNormal { median: 400.0, sigma: 0.9, least: 20.0, most: 10_000.0 },
         pausing_rate: 5.0,
+        outages: None,
     };
 }
 
@@ -136,7 +139,10 @@ impl Flow {
         let receivers = &population.receivers;
         Self {
             path: path(&population.networks, &draws),
-            workload: workload(&population.traffic, &draws),
+            workload: match population.users {
+                None => workload(&population.traffic, &draws),
+                Some(_) => closing_at_the_end(workload(&population.traffic, &draws)),
+            },
             sack: offers_sack(population, number),
             timestamps: draws.happens(receivers.timestamps, Purpose::Timestamps),
             acks: if draws.happens(receivers.delayed_acks, Purpose::DelayedAcks) {
@@ -187,7 +193,13 @@ fn path(networks: &Networks, draws: &Draws) -> PathSpec {
         let extra = draws.lognormal(&networks.reordering_delay, Purpose::ReorderingDelay, 0);
         down.push(HopSpec::Reorder { probability: probability(networks.reordered), extra: millis(extra) });
     }
-    PathSpec { up: vec![losses(loss * networks.ack_loss, None), propagation()], down }
+    let mut up = vec![losses(loss * networks.ack_loss, None), propagation()];
+    if let Some(outages) = networks.outages {
+        let outages = || HopSpec::Loss(LossSpec { kind: LossKind::Outages(outages), transmission: None });
+        up.insert(0, outages());
+        down.insert(0, outages());
+    }
+    PathSpec { up, down }
 }
 
 /// A hop that loses this share of the packets: independently, or in bursts of this mean length.
@@ -249,6 +261,12 @@ fn workload(traffic: &Traffic, draws: &Draws) -> Workload {
         is_last: draws.uniform(Purpose::Exchanges, n) < 1.0 / traffic.exchanges,
     };
     exchanges(exchange).closing(true)
+}
+
+/// The workload whose client closes when it has everything, as a browser does.
+fn closing_at_the_end(mut workload: Workload) -> Workload {
+    workload.client.close = Some(When { received: workload.server.total(), ..When::default() });
+    workload
 }
 
 /// A request and its response.

@@ -12,6 +12,9 @@ pub enum Action {
     WriteAndClose(u64),
     /// It closes.
     Close,
+    /// It gives the connection up, as a program does that is told to stop: [`Endpoint::release`](crate::Endpoint::release).
+    /// No script has this step.
+    Release,
 }
 
 /// An application that follows a script.

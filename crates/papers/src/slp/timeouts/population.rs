@@ -78,7 +78,7 @@ impl Traces {
             Self::DataCenter => (DATA_CENTER, DATA_CENTER_TRAFFIC),
             Self::Backbone => (NETWORKS, TRAFFIC),
         };
-        Population { flows, seed, networks, traffic, receivers: RECEIVERS }
+        Population { flows, seed, networks, traffic, receivers: RECEIVERS, users: None }
     }
 }
 
