@@ -214,6 +214,8 @@ pub struct Sample {
     pub is_listed: bool,
     /// Its class by Wireshark's static rule; `None` if the ACKs were not captured.
     pub by_wireshark: Option<Class>,
+    /// Whether Wireshark's static rule calls it out of order, unless it is a fast retransmission.
+    pub is_out_of_order: bool,
 }
 
 impl Sample {
@@ -239,6 +241,7 @@ impl Sample {
             trigger: None,
             is_listed: false,
             by_wireshark: None,
+            is_out_of_order: false,
         }
     }
 

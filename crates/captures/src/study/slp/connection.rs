@@ -49,6 +49,7 @@ pub struct Followed {
 #[derive(Debug, Default)]
 pub struct Follower {
     sides: [Side; 2],
+    first_rtt: wireshark::FirstRtt,
     unseen: u64,
     was_reset: bool,
     /// The last packet with payload or FIN.
@@ -94,7 +95,10 @@ impl Follower {
     /// Takes a packet, which the opener sent ([`Direction::Up`]) or the other end.
     pub fn packet(&mut self, known: &Known, direction: Direction, packet: &CapturedPacket) {
         let segment = &packet.segment;
+        let first_rtt = self.first_rtt;
+        self.first_rtt.packet(direction == Direction::Up, segment, packet.at);
         let [side, other] = self.both(direction);
+        let is_out_of_order = side.wireshark.is_out_of_order(segment, packet.at, &first_rtt);
         let is_fast = side.wireshark.retransmits_fast(segment, packet.at, &other.wireshark);
         side.wireshark.sends(segment, packet.at);
         if segment.payload_len > 0 {
@@ -127,6 +131,7 @@ impl Follower {
                     sample.is_listed = listed.is_some();
                     sample.trigger = listed.flatten();
                     sample.by_wireshark = by_wireshark;
+                    sample.is_out_of_order = is_out_of_order;
                     side.resent(sample, earlier.0, &span);
                 }
                 Some(_) => {}

@@ -50,3 +50,20 @@ fn the_byte_of_a_window_probe_is_not_retransmitted_fast() {
     assert!(!sender.retransmits_fast(&segment(100, 7, 100, 9), at, &receiver));
     assert!(sender.retransmits_fast(&segment(100, 7, 1, 9), at, &receiver));
 }
+
+#[test]
+fn a_segment_soon_after_the_highest_number_is_out_of_order() {
+    let (sender, _) = after_acks(&[9]);
+    let mut first = FirstRtt::default();
+    let at = Instant::from_millis;
+    let again = segment(100, 7, 100, 9);
+    assert!(sender.is_out_of_order(&again, at(2), &first));
+    assert!(!sender.is_out_of_order(&again, at(3), &first), "3 ms without a round-trip time");
+    assert!(!sender.is_out_of_order(&segment(400, 7, 100, 9), at(2), &first), "it ends with the highest number");
+    let syn = Segment { flags: Flags::SYN, ..segment(0, 0, 0, 9) };
+    for (is_openers, packet, ms) in [(true, &syn, 1), (true, &syn, 5), (false, &syn, 9), (true, &again, 25)] {
+        first.packet(is_openers, packet, at(ms));
+    }
+    assert!(sender.is_out_of_order(&again, at(19), &first), "20 ms from the latest SYN to the first ACK");
+    assert!(!sender.is_out_of_order(&again, at(20), &first));
+}
