@@ -39,7 +39,7 @@ pub use experiments::RUNS;
 pub const NAME: &str = "slp";
 
 /// Its populations that are fitted to a baseline.
-pub const FITS: &[Fitted] = &[];
+pub const FITS: &[Fitted] = &timeouts::FITS;
 
 /// Runs this many flows on all cores, and reads something off the record of each, in order.
 fn records<T: Clone + Send>(

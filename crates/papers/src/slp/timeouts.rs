@@ -7,8 +7,8 @@
 //! | table1 | backbone | completion times of flows with SYN loss | the paper's, and reruns with duplicated SYNs |
 //!
 //! The paper analyzed captures of data centers and of a backbone, which we do not have. Simulated populations stand in
-//! for them: their paths and their traffic are our choice. So shares that describe the paper's networks need not agree;
-//! statements about which losses cause more timeouts should.
+//! for them (`world`). They are fitted to what the paper prints of its captures as a whole; all else about their paths and
+//! traffic is our choice. Users give up, and captures end while flows last.
 //!
 //! The flows are captured at both ends. A lost packet is seen where its sender is: what clients sent comes
 //! from the capture at the clients, what servers sent from the capture at the servers.
@@ -22,9 +22,11 @@ mod claims;
 mod columns;
 mod contrast;
 mod population;
+mod world;
 
 use crate::prelude::*;
 pub use population::{RerunFlow, Studied, Traces};
+pub use world::FITS;
 
 use super::NAME;
 use crate::distribution;

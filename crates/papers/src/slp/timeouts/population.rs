@@ -1,8 +1,9 @@
 //! The populations, captured at both ends, studied, and their flows with SYN loss run again.
 
-use super::SENDER;
+use super::{SENDER, world};
+use crate::fit;
 use crate::last::Last;
-use crate::population::{FLOWS_PER_CAPTURE, LogNormal, Networks, Population, Receivers, Traffic};
+use crate::population::{EndCaptures, FLOWS_PER_CAPTURE, Population};
 use crate::prelude::*;
 use Direction::{Down, Up};
 use recoup_captures::study::slp::{Capture, Report, Sample, SynLoss, study_packets};
@@ -10,50 +11,6 @@ use recoup_recovery::slp::{Kind, Likelihoods, SlpRules};
 use recoup_trace::analyze::Settings;
 use recoup_units::Ppm;
 use std::net::IpAddr;
-
-/// Paths of a backbone: no link pauses, and both directions lose packets alike. The paper measured a mean
-/// loss rate of 2 % in the CAIDA captures (§II-C1), and so the mean is 2 % here. The other numbers are our
-/// choice.
-const NETWORKS: Networks = Networks {
-    rtt: LogNormal { median: 60.0, sigma: 0.7, least: 5.0, most: 500.0 },
-    rate: LogNormal { median: 20.0, sigma: 1.0, least: 1.0, most: 1000.0 },
-    queue: LogNormal { median: 100.0, sigma: 0.7, least: 20.0, most: 1000.0 },
-    loss: LogNormal { median: 0.015, sigma: 0.8, least: 0.001, most: 0.1 },
-    ack_loss: 1.0,
-    pausing: 0.0,
-    ..Networks::WIDE_AREA
-};
-
-/// Paths within a data center: below a millisecond, fast, and without reordering. As many packets are lost as on the
-/// backbone, mostly in bursts: how likely a loss causes a timeout hardly depends on how many there are, and rare losses
-/// would need more flows. All numbers are our choice.
-const DATA_CENTER: Networks = Networks {
-    rtt: LogNormal { median: 0.4, sigma: 0.6, least: 0.1, most: 5.0 },
-    rate: LogNormal { median: 1000.0, sigma: 0.5, least: 100.0, most: 10_000.0 },
-    queue: LogNormal { median: 1.0, sigma: 0.5, least: 0.1, most: 10.0 },
-    bursty: 0.8,
-    reordering: 0.0,
-    ..NETWORKS
-};
-
-/// Short exchanges one soon after the other, in which clients send data too.
-const DATA_CENTER_TRAFFIC: Traffic = Traffic {
-    exchanges: 3.0,
-    request: LogNormal { median: 2000.0, ..TRAFFIC.response },
-    response: LogNormal { median: 4000.0, ..TRAFFIC.response },
-    think_time: LogNormal { median: 10.0, sigma: 1.2, least: 1.0, most: 1000.0 },
-};
-
-/// Requests and responses of the web: few connections have more than 200 packets (§II-B3).
-const TRAFFIC: Traffic = Traffic {
-    exchanges: 2.0,
-    request: Traffic::SHORT_REQUEST,
-    response: LogNormal { median: 12_000.0, sigma: 1.5, least: 200.0, most: 2_000_000.0 },
-    think_time: LogNormal { median: 500.0, sigma: 1.2, least: 10.0, most: 20_000.0 },
-};
-
-/// Hosts of the 2010s, most of which offer SACK.
-const RECEIVERS: Receivers = Receivers { sack: 0.95, timestamps: 0.5, delayed_acks: 0.8, buffer: 1 << 20 };
 
 /// The traces that the population stands in for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +30,12 @@ impl Traces {
         }
     }
 
-    fn population(self, flows: u64, seed: u64) -> Population {
-        let (networks, traffic) = match self {
-            Self::DataCenter => (DATA_CENTER, DATA_CENTER_TRAFFIC),
-            Self::Backbone => (NETWORKS, TRAFFIC),
-        };
-        Population { flows, seed, networks, traffic, receivers: RECEIVERS, users: None }
+    /// The name of its fit.
+    pub const fn fit(self) -> &'static str {
+        match self {
+            Self::DataCenter => "slp-data-center",
+            Self::Backbone => "slp-backbone",
+        }
     }
 }
 
@@ -139,22 +96,10 @@ pub fn study(setup: &Setup, traces: Traces, flows: u64) -> Result<Arc<Studied>> 
 
 fn study_anew(setup: &Setup, traces: Traces, flows: u64) -> Result<Studied> {
     let sender = setup.profile(SENDER);
-    let population = traces.population(flows, setup.seed());
-    let parts = usize::try_from(flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
+    let population = world::population(traces, &fit::committed(traces.fit()), flows, setup.seed());
     // Data centers have no table of lost SYNs.
     let reruns = (traces == Traces::Backbone).then_some(!setup.is_mutated("no-duplicate"));
-    let parts = in_parallel(parts, cores(), |i| {
-        let first = i as u64 * FLOWS_PER_CAPTURE;
-        let flows = first..(first + FLOWS_PER_CAPTURE).min(population.flows);
-        part(&population, &sender, flows, reruns)
-    })?;
-    let Part { mut capture, far, reruns, sent_again } = parts.into_iter().fold(Part::default(), |mut all, one| {
-        all.capture.merge(one.capture);
-        all.far.extend(one.far);
-        all.reruns.extend(one.reruns);
-        all.sent_again += one.sent_again;
-        all
-    });
+    let Part { mut capture, far, reruns, sent_again, .. } = all(&population, &sender, reruns)?;
     let seen_far = far.len() as u64;
     if setup.is_mutated("far-end") {
         capture.samples = far;
@@ -170,24 +115,73 @@ fn study_anew(setup: &Setup, traces: Traces, flows: u64) -> Result<Studied> {
     Ok(Studied { traces, flows, seed: setup.seed(), report, samples: capture.samples, sent_again, seen_far, reruns })
 }
 
-/// Deals the triggers to the retransmissions at random, so that no packet is special.
+/// Deals the triggers and the intervals to the retransmissions at random, so that no packet is special.
 fn deal(samples: &mut [Sample], seed: u64) {
-    let draw = |n: usize| Draws::new(seed, u64::from_le_bytes(*b"shuffled"), n as u64).uniform(0, 0);
-    let mut order: Vec<usize> = (0..samples.len()).collect();
-    order.sort_by(|a, b| draw(*a).total_cmp(&draw(*b)));
-    let dealt: Vec<_> = order.iter().map(|from| samples[*from].trigger).collect();
-    for (sample, trigger) in samples.iter_mut().zip(dealt) {
-        sample.trigger = trigger;
+    let order = |purpose| {
+        let draws = |n: usize| Draws::new(seed, u64::from_le_bytes(*b"shuffled"), n as u64).uniform(purpose, 0);
+        let mut order: Vec<usize> = (0..samples.len()).collect();
+        order.sort_by(|a, b| draws(*a).total_cmp(&draws(*b)));
+        order
+    };
+    let triggers: Vec<_> = order(0).iter().map(|from| samples[*from].trigger).collect();
+    let intervals: Vec<_> = order(1).iter().map(|from| samples[*from].interval).collect();
+    for (sample, (trigger, interval)) in samples.iter_mut().zip(triggers.into_iter().zip(intervals)) {
+        (sample.trigger, sample.interval) = (trigger, interval);
     }
 }
 
-/// The results of one capture.
+/// What captures at the senders show.
 #[derive(Default)]
-struct Part {
-    capture: Capture,
+pub struct Part {
+    /// The retransmissions, each captured at its sender.
+    pub capture: Capture,
     far: Vec<Sample>,
     reruns: Vec<RerunFlow>,
     sent_again: u64,
+    /// Packets with payload, SYN or FIN.
+    pub numbered: u64,
+    /// Flows with more than 200 packets with payload, SYN or FIN in a direction.
+    pub long: u64,
+}
+
+/// Simulates, captures and studies all flows. `reruns`: run those with SYN loss again, with duplicated SYNs or without.
+///
+/// # Errors
+/// If a path cannot be built.
+pub fn all(population: &Population, sender: &Profile, reruns: Option<bool>) -> Result<Part> {
+    let parts = usize::try_from(population.flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
+    let parts = in_parallel(parts, cores(), |i| {
+        let first = i as u64 * FLOWS_PER_CAPTURE;
+        let flows = first..(first + FLOWS_PER_CAPTURE).min(population.flows);
+        part(population, sender, flows, reruns)
+    })?;
+    Ok(parts.into_iter().fold(Part::default(), |mut all, one| {
+        all.capture.merge(one.capture);
+        all.far.extend(one.far);
+        all.reruns.extend(one.reruns);
+        all.sent_again += one.sent_again;
+        all.numbered += one.numbered;
+        all.long += one.long;
+        all
+    }))
+}
+
+/// A connection with more packets than this in a direction is long (§II-B3).
+const LONG: u64 = 200;
+
+/// How many packets with payload, SYN or FIN were sent, and how many flows sent many of them in a direction.
+fn numbered(captures: &EndCaptures) -> (u64, u64) {
+    let mut counts: BTreeMap<(IpAddr, IpAddr), u64> = BTreeMap::new();
+    for packets in [&captures.at_clients, &captures.at_servers] {
+        let sent = packets.iter().filter(|one| one.outgoing == Some(true) && one.segment.sequence_len() > 0);
+        for packet in sent {
+            *counts.entry((packet.endpoints.src.ip(), packet.endpoints.dst.ip())).or_default() += 1;
+        }
+    }
+    let long = counts.iter().filter(|(_, count)| **count > LONG);
+    // Of a flow with two long directions only one counts.
+    let once = long.filter(|((src, dst), _)| src < dst || counts.get(&(*dst, *src)).is_none_or(|other| *other <= LONG));
+    (counts.values().sum(), once.count() as u64)
 }
 
 fn part(population: &Population, sender: &Profile, flows: Range<u64>, reruns: Option<bool>) -> Result<Part> {
@@ -210,7 +204,8 @@ fn part(population: &Population, sender: &Profile, flows: Range<u64>, reruns: Op
             again.extend(rerun(population, sender, flows.start, loss, duplicate)?);
         }
     }
-    Ok(Part { capture, far, reruns: again, sent_again: captures.retransmissions })
+    let (numbered, long) = numbered(&captures);
+    Ok(Part { capture, far, reruns: again, sent_again: captures.retransmissions, numbered, long })
 }
 
 /// Runs a flow with SYN loss again. Connections have the order of their flows, because each flow begins
@@ -230,7 +225,8 @@ fn rerun(
     let mut rules = SlpRules::PAPER;
     rules.likelihoods = Likelihoods::default().with(Kind::Syn, Ppm::ONE);
     bench.spec.client.mechanisms.slp = duplicate.then_some(rules);
-    let log = bench.run(number);
+    let mut log = Log::new(&bench.spec);
+    log.record = population.observe(&mut bench, number, &mut log);
     // The packets that pass the client.
     let mut packets = log.packets().filter(|seen| match seen.direction {
         Up => seen.point == Point::Sent,
