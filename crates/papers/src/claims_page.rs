@@ -1,9 +1,9 @@
 //! `docs/claims/`: the committed ledgers as pages, one for each paper, and an index.
 
-use crate::claims::Class;
+use crate::claims::{ClaimVerdict, Class};
 use crate::experiment::{Effort, Experiment};
 use crate::fit;
-use crate::ledger::{Count, Entry, Ledger, turned_by};
+use crate::ledger::{Count, Entry, Ledger, Turned, turned, turned_by};
 use crate::{PAPERS, Paper};
 use std::fmt::Write;
 
@@ -21,7 +21,9 @@ What four papers say, and what Recoup finds. These pages are generated from the 
 - *Printed figures* are the claims for which the paper prints a number that was not fitted.
 - *Fitted, held out*: the populations were fitted to what a paper prints of its baseline arm alone (`recoup paper fit`). The
   arms ran afterwards, with another seed.
-- *Turned by*: the mutations that give the claim another verdict. `recoup paper mutations` runs them all.
+- *Turned by*: the mutations that give the claim another verdict. `recoup paper mutations` runs them all. *(empties)* marks a
+  mutation that leaves the experiment without what it is about: nothing is lost, or nothing is delayed. A claim that nothing
+  else turns is *turned only by emptying*: it says that there is an effect, and little of its size or cause.
 - A section `ours` marks a claim that no paper makes.
 ";
 
@@ -64,7 +66,26 @@ fn index() -> String {
         &mut page,
         &["of the reproduced: figures that a paper prints", &Count::of(figures.map(|claim| claim.verdict)).to_string()],
     );
+    let only: Vec<String> = turned_only_by_emptying().map(|claim| format!("`{claim}`")).collect();
+    let _ = writeln!(
+        page,
+        "\nOf the claims that hold in the quick run, and not by construction, {} are turned only by emptying: {}.",
+        only.len(),
+        only.join(", ")
+    );
     page
+}
+
+/// The claims that hold at the quick effort, not by construction, and that nothing but an emptied experiment turns: `slp stakes
+/// advantage-above`.
+pub fn turned_only_by_emptying() -> impl Iterator<Item = String> {
+    let experiments = PAPERS.iter().flat_map(|paper| paper.experiments.iter().map(move |one| (paper, one)));
+    experiments.flat_map(|(paper, experiment)| {
+        let own = claims(paper, Effort::Quick).iter().filter(move |claim| claim.experiment == experiment.name);
+        let own = own.filter(|claim| claim.verdict == ClaimVerdict::Holds && !claim.by_construction);
+        let only = own.filter(|claim| turned(experiment, &claim.id) == Turned::OnlyByEmptying);
+        only.map(|claim| format!("{} {}", experiment.title(), claim.id))
+    })
 }
 
 fn claims(paper: &Paper, effort: Effort) -> &'static [Entry] {
@@ -114,7 +135,7 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
             None => claim.ours.clone(),
         };
         let in_quick = quick.claim(experiment.name, &claim.id);
-        let turned: Vec<String> = turned_by(experiment, &claim.id).iter().map(|name| format!("`{name}`")).collect();
+        let turned = turning(experiment, &claim.id);
         row(
             page,
             &[
@@ -126,7 +147,7 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
                 &ours,
                 claim.verdict_name(),
                 in_quick.map_or("", Entry::verdict_name),
-                &turned.join(", "),
+                &turned,
             ],
         );
     }
@@ -146,6 +167,19 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
     for (fitted, fit) in fit::used_by(&experiment.title()) {
         let text = fit::text(fitted.name, fit);
         let _ = write!(page, "\nFitted, held out (`recoup paper fit {}`):\n\n```text\n{text}```\n", fitted.name);
+    }
+}
+
+/// The mutations that turn a claim.
+fn turning(experiment: &Experiment, id: &str) -> String {
+    let named = turned_by(experiment, id).iter().map(|name| {
+        let empties = experiment.mutation(name).is_some_and(|mutation| mutation.empties);
+        format!("`{name}`{}", if empties { " (empties)" } else { "" })
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    match turned(experiment, id) {
+        Turned::OnlyByEmptying => format!("only by emptying: {named}"),
+        _ => named,
     }
 }
 

@@ -118,6 +118,10 @@ pub struct Mutation {
     pub experiments: Vec<String>,
     /// A line that says what it changes.
     pub about: String,
+    /// Whether it leaves the experiment without what it is about: losses, or delays. Nearly every claim about them then has
+    /// another verdict, so such a turn says little.
+    #[serde(default)]
+    pub empties: bool,
     /// Parts of profile names become others: `tlpr = "rtor"` makes `linux-3.17+rtor` of `linux-3.17+tlpr`. An empty name
     /// removes the part.
     #[serde(default)]

@@ -243,6 +243,30 @@ pub fn turned_by(experiment: &Experiment, id: &str) -> &'static [String] {
     records.find(|record| record.is_of(experiment.name, id)).map_or(&[], |record| &record.turned_by)
 }
 
+/// What turns a claim.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turned {
+    /// A mutation that leaves the experiment what it is about.
+    ByChange,
+    /// Mutations that empty the experiment, and no other.
+    OnlyByEmptying,
+    /// No mutation.
+    ByNothing,
+}
+
+/// What turns a claim at the quick effort, by the committed ledger.
+#[cfg(test)]
+pub fn turned(experiment: &Experiment, id: &str) -> Turned {
+    let names = turned_by(experiment, id);
+    let changes = |name: &String| experiment.mutation(name).is_some_and(|mutation| !mutation.empties);
+    match names.iter().any(changes) {
+        true => Turned::ByChange,
+        false if names.is_empty() => Turned::ByNothing,
+        false => Turned::OnlyByEmptying,
+    }
+}
+
 /// The claims that a mutation turns at the quick effort, by the committed ledger.
 pub fn turns(experiment: &Experiment, mutation: &Mutation) -> Vec<&'static str> {
     let paper = PAPERS.iter().find(|paper| paper.name == experiment.paper);

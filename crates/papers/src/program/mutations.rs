@@ -97,7 +97,7 @@ fn list(experiments: &[&'static Experiment]) -> String {
         for mutation in &one.mutations {
             table.add_row([
                 format!("{} --mutate {}", one.title(), mutation.name),
-                mutation.about.clone(),
+                format!("{}{}", mutation.about, if mutation.empties { " (empties the experiment)" } else { "" }),
                 ledger::turns(one, mutation).join(", "),
             ]);
         }
