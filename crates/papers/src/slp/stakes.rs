@@ -78,7 +78,11 @@ pub fn sheet(setup: &Setup) -> Result<Sheet> {
 const REQUEST: &str = "rtt=40ms request=300B segments=1";
 
 fn cells(setup: &Setup) -> Result<Vec<StakeCell>> {
-    let up = if setup.is_mutated("no-loss") { "none" } else { "up:bernoulli:0.02" };
+    let up = match setup.mutation.map(|mutation| mutation.name.as_str()) {
+        Some("no-loss") => "none",
+        Some("fewer-losses") => "up:bernoulli:0.01",
+        _ => "up:bernoulli:0.02",
+    };
     let many = setup.effort.of(200_000, 40_000);
     let some = setup.effort.of(60_000, 12_000);
     let t1: f64 = RTOS_MS.iter().map(|rto| LOSS * rto).sum();
