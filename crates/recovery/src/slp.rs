@@ -24,6 +24,10 @@
 //! - **Window.** Both inequalities are strict, as in the paper: a copy that would exactly fill a window is
 //!   not sent. Windows count segments here, so each copy takes one full segment of the congestion window,
 //!   whatever its length.
+//! - **In flight.** `win` limits what is in flight. The paper's limits `next − high_acked`, which also holds what was SACKed:
+//!   during a recovery with SACK its window is smaller.
+//! - **Bandwidth.** Before the first measurement bw is the configured one, 10 Mbit/s by default. It alone decides whether a
+//!   connection's SYN and first request are copied.
 //! - **Off by one.** The paper writes `ack == dup_seq + n − 1` and `dup_seq += n − 1` for an ACK that
 //!   covers n bytes. TCP's ACK number names the next byte expected, so both are n here.
 //! - **Second check.** The window is checked again when the gap ends. The copy is dropped if it no longer
