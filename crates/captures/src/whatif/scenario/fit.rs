@@ -194,6 +194,7 @@ fn quantile_of_queues(limits: &[Queue]) -> Option<Queue> {
     }
 }
 
+/// A number rounded to three digits.
 fn three_digits(n: u64) -> u64 {
     let unit = 10_u64.pow(n.max(1).ilog10().saturating_sub(2));
     n.saturating_add(unit / 2) / unit * unit
@@ -285,12 +286,6 @@ fn policer(policers: &Policers) -> Option<Rule> {
     );
     let policer = Policer { rate: BitRate::from_bits_per_second(rate)?, burst };
     Some(Rule { text: LossKind::Policer(policer).to_string(), why })
-}
-
-/// A number rounded to three digits.
-fn three_digits(number: u64) -> u64 {
-    let unit = 10_u64.pow(number.max(1).ilog10().saturating_sub(2));
-    (number + unit / 2) / unit * unit
 }
 
 fn drops<'a>(
