@@ -20,7 +20,7 @@ fn fit(targets: &str) -> (Fitted, Fit) {
 }
 
 fn target(name: &str, paper: f64) -> String {
-    format!("[[target]]\nname = '{name}'\nabout = ''\npaper = {paper:?}\ntolerance = 0.1\nours = 0.0\n")
+    format!("[[target]]\nname = '{name}'\nabout = ''\npaper = {paper:?}\ntolerance = {:?}\nours = 0.0\n", paper / 10.0)
 }
 
 #[test]
