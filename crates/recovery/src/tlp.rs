@@ -34,6 +34,9 @@
 //!   declares the originals lost, with the same effect.
 //! - Linux 3.17 lets a second PTO expire without a probe, which postpones the RTO. Here no second PTO is
 //!   armed.
+//! - TLPR's timer is PTO − T_last (tail-loss paper §2.3). The paper does not say what happens if that is not above zero as an
+//!   ACK arrives. With `+tlpr` the probe leaves at once. With `+tlprfull` the timer runs for a full PTO, as that of RTO
+//!   restart runs for a full RTO (RFC 7765 §4; module `rto`).
 
 use core::time::Duration;
 use recoup_units::{Instant, Offset, Segments, Span};
@@ -75,18 +78,21 @@ pub struct ProbeRules {
     pub version: ProbeVersion,
     /// Count the probe timeout from the last transmission instead of from the last ACK (TLPR).
     pub restart: bool,
+    /// With `restart`: a probe that is overdue as an ACK arrives waits for a full probe timeout, instead of leaving at once.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub full_if_overdue: bool,
 }
 
 impl ProbeRules {
     /// The rules of draft-01.
-    pub const DRAFT_01: Self = Self { version: ProbeVersion::Draft01, restart: false };
+    pub const DRAFT_01: Self = Self { version: ProbeVersion::Draft01, restart: false, full_if_overdue: false };
     /// The rules of RFC 8985.
-    pub const RFC_8985: Self = Self { version: ProbeVersion::Rfc8985, restart: false };
+    pub const RFC_8985: Self = Self { version: ProbeVersion::Rfc8985, restart: false, full_if_overdue: false };
     /// The rules of Linux 6.
-    pub const LINUX_6: Self = Self { version: ProbeVersion::Linux6, restart: false };
+    pub const LINUX_6: Self = Self { version: ProbeVersion::Linux6, restart: false, full_if_overdue: false };
 
     /// The rules of RFC 9002.
-    pub const RFC_9002: Self = Self { version: ProbeVersion::Rfc9002, restart: false };
+    pub const RFC_9002: Self = Self { version: ProbeVersion::Rfc9002, restart: false, full_if_overdue: false };
 
     /// The probe timeout; `None` if there is no SRTT and this version requires one, and with RFC 9002, whose
     /// timeout depends on RTTVAR.

@@ -308,9 +308,10 @@ impl Mechanisms {
                 );
             }
         };
-        let from = match rules.restart {
-            true => "the last transmission (TLPR)",
-            false => "the last ACK",
+        let from = match (rules.restart, rules.full_if_overdue) {
+            (true, false) => "the last transmission (TLPR)",
+            (true, true) => "the last transmission (TLPR); in full if overdue as an ACK arrives",
+            (false, _) => "the last ACK",
         };
         setting(TAIL_LOSS_PROBE, format!("{pto}; from {from}"), source)
     }

@@ -72,6 +72,9 @@ mechanisms! {
     Tlpr, "tlpr", TAIL_LOSS_PROBE,
         "tail loss probe with restart: count the probe timeout from the last transmission (tail-loss paper §2.3); uses the version added before it, by default the draft's",
         |m| m.probe = Some(ProbeRules { restart: true, ..m.probe.unwrap_or(ProbeRules::DRAFT_01) });
+    TlprFull, "tlprfull", TAIL_LOSS_PROBE,
+        "tail loss probe with restart, which waits for a full probe timeout if the probe is overdue as an ACK arrives; uses the version added before it, by default the draft's",
+        |m| m.probe = Some(ProbeRules { restart: true, full_if_overdue: true, ..m.probe.unwrap_or(ProbeRules::DRAFT_01) });
     TlpRfc, "tlprfc", TAIL_LOSS_PROBE,
         "tail loss probe as in RFC 8985 §7",
         |m| m.probe = Some(ProbeRules::RFC_8985);
@@ -229,6 +232,7 @@ impl Mechanism {
             self,
             Self::Tlp
                 | Self::Tlpr
+                | Self::TlprFull
                 | Self::TlpRfc
                 | Self::TlpLinux
                 | Self::Pto

@@ -287,8 +287,9 @@ impl<C: CongestionControl> Sender<C> {
         };
         let at = match self.board.last() {
             Some(last) if rules.restart => {
-                let rto = self.timers.rto.rto_nanos(&self.rtt);
-                last.sent_at.plus_nanos(pto.min(rto))
+                let pto = pto.min(self.timers.rto.rto_nanos(&self.rtt));
+                let at = last.sent_at.plus_nanos(pto);
+                if rules.full_if_overdue && at <= now { now.plus_nanos(pto) } else { at }
             }
             _ => now.plus_nanos(pto),
         };

@@ -214,6 +214,21 @@ fn with_restart_a_probe_overdue_goes_at_once() {
 }
 
 #[test]
+fn with_a_full_restart_a_probe_overdue_waits_for_a_full_probe_timeout() {
+    let mut flow = Script::connected("linux-3.17+tlprfull", 200);
+    flow.writes(10).sends("1-10");
+    flow.at(400).sack(0, &[2..=2]).no_timer(Timer::Probe);
+    // As above, the probe was due at 675 ms. Two segments are out: 2 * 237.5 ms from the ACK.
+    flow.at(700).ack(8).state(State::Open).timer(Timer::Probe, 700 + 475);
+}
+
+#[test]
+fn with_a_full_restart_a_probe_that_is_not_overdue_counts_from_the_last_transmission() {
+    tail("linux-3.17+tlprfull", 5).timer(Timer::Probe, 200 + 400);
+    tail("linux-3.17+tlprfull", 9).timer(Timer::Probe, 200 + 500);
+}
+
+#[test]
 fn restart_of_both_timers_keeps_the_probe_first() {
     let mut flow = tail("linux-3.17+rtor+tlpr", 9);
     flow.timer(Timer::Rto, 200 + 600).expires(Timer::Probe, 700).sends("tlp 10");
