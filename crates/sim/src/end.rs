@@ -120,7 +120,7 @@ impl End {
     pub fn update_wake(&mut self, now: Instant) {
         let sender = self.timers.next(now, self.endpoint.sender());
         let sender = sender.map(|(at, timer)| (at, tcp::Timer::Recovery(timer)));
-        let own = self.endpoint.next_own_timer();
+        let own = self.endpoint.next_own_timer().map(|own| self.timers.own(now, own));
         self.wake = match self.endpoint.state() {
             tcp::State::Closed(_) => None,
             _ => [sender, own].into_iter().flatten().min_by_key(|(at, _)| *at),

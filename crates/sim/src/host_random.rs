@@ -10,6 +10,7 @@ pub(crate) enum Purpose {
     ClientIsn,
     ServerIsn,
     WheelPhase,
+    ServerPhase,
 }
 
 /// 64 uniformly distributed bits.

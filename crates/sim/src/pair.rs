@@ -64,11 +64,11 @@ impl Pair {
         self.began = now;
         self.tally = Tally::default();
         self.responses.clear();
-        let phase = spec.timers.phase(seed, flow);
+        let phases = spec.timers.phases(seed, flow);
         let [client, server] = &mut self.ends;
-        for (end, config, connects, isn) in [
-            (&mut *client, &spec.client, true, Purpose::ClientIsn),
-            (&mut *server, &spec.server, false, Purpose::ServerIsn),
+        for (end, config, connects, isn, phase) in [
+            (&mut *client, &spec.client, true, Purpose::ClientIsn, phases[0]),
+            (&mut *server, &spec.server, false, Purpose::ServerIsn, phases[1]),
         ] {
             let isn = SeqNumber(random_bits(seed, flow, isn) as u32);
             let config = tcp::Config { isn, log: O::WANTS_EVENTS, ..*config };

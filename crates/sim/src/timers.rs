@@ -6,15 +6,21 @@
 //! Linux wheel at HZ:  the timeout is rounded up to n ticks; from the tick of arming, expiry lies
 //!                     in level l of the wheel, 63·8^(l−1) ≤ n < 63·8^l, and goes off at
 //!                     ((expiry >> 3l) + 1) << 3l ticks: never early, up to 8^l ticks late
+//! Linux jiffies at HZ: the timeout is rounded up to n ticks, and goes off n ticks after the tick before
+//!                     it was armed
 //! ```
-//! With the Linux wheel, a timeout that depends on a measured RTT is 1 µs longer. Real hosts take some
+//! With Linux jiffies the timer of delayed ACKs ticks, too: 200 ms are 50 ticks at 250 Hz, and the ACK leaves up to one
+//! tick early. With the other models it is exact. Each host has its own phase of the clock.
+//!
+//! With both Linux models, a timeout that depends on a measured RTT is 1 µs longer. Real hosts take some
 //! time to answer, so a timeout of exactly 70 ticks in the simulation takes 71 ticks on a real host.
 //!
-//! Source: Linux 4.8 and later, `calc_wheel_index` in kernel/time/timer.c. (Linux 3.17 had
-//! jiffy-exact timers below 256 jiffies.)
+//! Sources: Linux 4.8 and later, `calc_wheel_index` in kernel/time/timer.c; Linux before 4.8, `internal_add_timer` and
+//! `cascade` in kernel/timer.c (kernel/time/timer.c in 3.17), `tcp_send_delayed_ack` in net/ipv4/tcp_output.c.
 
 use crate::host_random::{Purpose, random_bits};
 use recoup_recovery::{Sender, Timer};
+use recoup_tcp as tcp;
 use recoup_units::{FlowId, Instant};
 use std::time::Duration;
 
@@ -27,6 +33,11 @@ pub enum TimerModel {
     Granularity(Duration),
     /// Timers are rounded by Linux's timer wheel.
     LinuxWheel {
+        /// Ticks per second, 1 to 1,000,000,000.
+        hz: u32,
+    },
+    /// Timers expire at a tick, as in Linux before 4.8.
+    LinuxJiffies {
         /// Ticks per second, 1 to 1,000,000,000.
         hz: u32,
     },
@@ -52,27 +63,48 @@ impl TimerModel {
                 Instant::from_nanos(deadline.as_nanos().div_ceil(g).saturating_mul(g))
             }
             Self::LinuxWheel { hz } => {
-                let tick = (1_000_000_000 / u64::from(hz.max(1))).max(1);
-                let phase = phase.as_nanos() as u64;
+                let (tick, phase) = (tick(hz), phase.as_nanos() as u64);
                 let armed = (now.as_nanos() + phase) / tick;
                 let n = (deadline.since(now).as_nanos() as u64).div_ceil(tick);
                 let shift = 3 * level(n);
                 let fires = (((armed + n) >> shift) + 1) << shift;
                 Instant::from_nanos(fires.saturating_mul(tick).saturating_sub(phase))
             }
+            Self::LinuxJiffies { hz } => {
+                let (tick, phase) = (tick(hz), phase.as_nanos() as u64);
+                let armed = (now.as_nanos() + phase) / tick;
+                let n = (deadline.since(now).as_nanos() as u64).div_ceil(tick);
+                Instant::from_nanos((armed + n).saturating_mul(tick).saturating_sub(phase)).max(now)
+            }
         }
     }
 
-    /// The phase of the hosts of a flow.
-    pub(crate) fn phase(self, seed: u64, flow: FlowId) -> Duration {
+    /// When a delayed ACK that is due at `deadline` leaves.
+    pub(crate) fn acknowledges_at(self, phase: Duration, now: Instant, deadline: Instant) -> Instant {
         match self {
-            Self::LinuxWheel { hz } => {
-                let tick = (1_000_000_000 / u64::from(hz.max(1))).max(1);
-                Duration::from_nanos(random_bits(seed, flow, Purpose::WheelPhase) % (PHASE_TICKS * tick))
+            Self::LinuxJiffies { hz } => {
+                let (tick, phase) = (tick(hz), phase.as_nanos() as u64);
+                let last = (deadline.as_nanos() + phase) / tick * tick;
+                Instant::from_nanos(last.saturating_sub(phase)).max(now)
             }
-            _ => Duration::ZERO,
+            _ => deadline,
         }
     }
+
+    /// The phases of the hosts of a flow: the client's and the server's.
+    pub(crate) fn phases(self, seed: u64, flow: FlowId) -> [Duration; 2] {
+        let drawn = |hz, purpose| Duration::from_nanos(random_bits(seed, flow, purpose) % (PHASE_TICKS * tick(hz)));
+        match self {
+            Self::LinuxWheel { hz } => [drawn(hz, Purpose::WheelPhase); 2],
+            Self::LinuxJiffies { hz } => [Purpose::WheelPhase, Purpose::ServerPhase].map(|purpose| drawn(hz, purpose)),
+            Self::Exact | Self::Granularity(_) => [Duration::ZERO; 2],
+        }
+    }
+}
+
+/// The length of a tick in ns.
+fn tick(hz: u32) -> u64 {
+    (1_000_000_000 / u64::from(hz.max(1))).max(1)
 }
 
 /// The wheel level that holds a timer `n` ticks away.
@@ -113,6 +145,14 @@ impl HostTimers {
         self.model == TimerModel::Exact
     }
 
+    /// When the host's own timer goes off: that of delayed ACKs has ticks with some models.
+    pub fn own(&self, now: Instant, (at, timer): (Instant, tcp::Timer)) -> (Instant, tcp::Timer) {
+        match timer {
+            tcp::Timer::DelayedAck => (self.model.acknowledges_at(self.phase, now, at), timer),
+            _ => (at, timer),
+        }
+    }
+
     /// The sender's next timer, with the rounded time at which it fires.
     pub fn next(&mut self, now: Instant, sender: &Sender) -> Option<(Instant, Timer)> {
         let Some(armed) = self.armed.as_deref_mut().filter(|_| self.model != TimerModel::Exact) else {
@@ -122,7 +162,9 @@ impl HostTimers {
             return None;
         }
         let measured = match self.model {
-            TimerModel::LinuxWheel { .. } if sender.rtt().srtt().is_some() => PROCESSING,
+            TimerModel::LinuxWheel { .. } | TimerModel::LinuxJiffies { .. } if sender.rtt().srtt().is_some() => {
+                PROCESSING
+            }
             _ => Duration::ZERO,
         };
         let mut next: Option<(Instant, Timer)> = None;

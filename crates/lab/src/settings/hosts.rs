@@ -20,7 +20,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting!(
         "timers",
-        "how hosts round the sender's timers: exact, granularity:10ms, linux-wheel:HZ",
+        "how hosts round the sender's timers: exact, granularity:10ms, linux-wheel:HZ, linux-jiffies:HZ (before Linux 4.8; delayed ACKs tick, too)",
         timers,
         parse_timers,
         format_timers
@@ -118,9 +118,10 @@ fn parse_timers(text: &str) -> Result<TimerModel, String> {
             Ok(TimerModel::Granularity(granularity))
         }
         ("linux-wheel", hz) => Ok(TimerModel::LinuxWheel { hz: parse_number(hz, 1, 1_000_000)? as u32 }),
+        ("linux-jiffies", hz) => Ok(TimerModel::LinuxJiffies { hz: parse_number(hz, 1, 1_000_000)? as u32 }),
         _ => {
-            let near = did_you_mean(kind, ["exact", "granularity", "linux-wheel"]);
-            Err(format!("`{text}`: expected exact, granularity:10ms or linux-wheel:HZ{near}"))
+            let near = did_you_mean(kind, ["exact", "granularity", "linux-wheel", "linux-jiffies"]);
+            Err(format!("`{text}`: expected exact, granularity:10ms, linux-wheel:HZ or linux-jiffies:HZ{near}"))
         }
     }
 }
@@ -130,6 +131,7 @@ fn format_timers(timers: &TimerModel) -> String {
         TimerModel::Exact => "exact".into(),
         TimerModel::Granularity(g) => format!("granularity:{}", format_duration(g)),
         TimerModel::LinuxWheel { hz } => format!("linux-wheel:{hz}"),
+        TimerModel::LinuxJiffies { hz } => format!("linux-jiffies:{hz}"),
     }
 }
 

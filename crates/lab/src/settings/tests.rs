@@ -37,6 +37,7 @@ fn values_are_normalised() {
         ("ack", "delayed", "delayed:200ms"),
         ("ack", "linux:8", "linux:8"),
         ("timers", "linux-wheel:250", "linux-wheel:250"),
+        ("timers", "linux-jiffies:1000", "linux-jiffies:1000"),
         ("timers", "granularity:10ms", "granularity:10ms"),
         ("cc", "reno", "reno"),
         ("initial_window", "20", "20"),

@@ -34,6 +34,29 @@ fn the_wheel_is_late_by_up_to_one_tick_of_its_level() {
 }
 
 #[test]
+fn jiffies_count_from_the_tick_before_and_delayed_acks_leave_at_the_last_tick_in_time() {
+    let jiffies = TimerModel::LinuxJiffies { hz: 250 };
+    // (phase, armed at, deadline, fires at) in ms, with ticks of 4 ms
+    for (phase, armed, deadline, fires) in [
+        (0, 0, 4, 4),
+        (0, 0, 210, 212),   // 52.5 ticks are 53
+        (0, 3, 213, 212),   // armed in tick 0: 53 ticks
+        (1, 3, 213, 215),   // armed in tick 1: the clock is at 1 when the flow begins
+        (0, 0, 2016, 2016), // a long timeout is as exact as a short one
+        (2, 1, 1, 1),       // due at once
+    ] {
+        let got = jiffies.fires_at(Duration::from_millis(phase), ms(armed), ms(deadline));
+        assert_eq!(got, ms(fires), "phase {phase}, armed {armed}, deadline {deadline}");
+    }
+    for (phase, now, deadline, leaves) in [(0, 0, 200, 200), (0, 3, 203, 200), (1, 3, 203, 203), (0, 201, 203, 201)] {
+        let got = jiffies.acknowledges_at(Duration::from_millis(phase), ms(now), ms(deadline));
+        assert_eq!(got, ms(leaves), "phase {phase}, deadline {deadline}");
+    }
+    let exact = TimerModel::LinuxWheel { hz: 250 }.acknowledges_at(Duration::from_millis(1), ms(3), ms(203));
+    assert_eq!(exact, ms(203));
+}
+
+#[test]
 fn the_wheel_is_never_early_and_its_lateness_is_bounded() {
     let wheel = TimerModel::LinuxWheel { hz: 250 };
     for phase in (0..16_384).step_by(7) {
