@@ -4,7 +4,9 @@
 //! then "all resources", over "six parallel connections per sub domain, using persistent TCP connections". A request has
 //! [`REQUEST`] bytes. It is written when the response before it has arrived (no pipelining), and the server answers
 //! at once. The HTML document's connection is one of the six. Objects wait in the order of the page until a connection
-//! to their subdomain is free. No host closes a connection: it is idle when no object is left for it.
+//! to their subdomain is free. When no object is left for a connection, the browser closes it, and the server closes it
+//! then. So the ACK of a connection's last data is not delayed: the FIN carries it. A browser may keep connections open for a
+//! next page; the paper's downloads have none.
 
 mod applications;
 
@@ -13,6 +15,7 @@ pub use applications::{WebClient, WebServer};
 use crate::FlowSpec;
 use crate::traffic::{App, NewFlow, Source};
 use crate::world::RouteId;
+use recoup_tcp::flow::Action;
 use recoup_units::Instant;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -193,12 +196,10 @@ impl Download {
         on.end += bytes;
     }
 
-    /// The client has received `received` bytes on a connection. Returns whether it requests another object there.
-    fn on_received(&mut self, now: Instant, connection: usize, received: u64) -> bool {
+    /// The client has received `received` bytes on a connection. Returns what it does then.
+    fn on_received(&mut self, now: Instant, connection: usize, received: u64) -> Option<Action> {
         let on = &mut self.connections[connection];
-        let Some(fetch) = on.fetch.filter(|_| received >= on.end) else {
-            return false;
-        };
+        let fetch = on.fetch.filter(|_| received >= on.end)?;
         on.fetch = None;
         self.missing -= 1;
         self.fetches[fetch].ended = Some(now);
@@ -214,7 +215,7 @@ impl Download {
         if object == 0 {
             self.open_connections(now);
         }
-        next.is_some()
+        Some(if next.is_some() { Action::Write(REQUEST) } else { Action::Close })
     }
 
     /// The HTML document has arrived: all other objects wait.

@@ -30,9 +30,7 @@ impl Application for WebClient {
             self.has_begun = true;
             return Some(Action::Write(REQUEST));
         }
-        let mut download = self.download.lock();
-        let requests = download.on_received(now, self.connection, received(endpoint));
-        requests.then_some(Action::Write(REQUEST))
+        self.download.lock().on_received(now, self.connection, received(endpoint))
     }
 
     fn wake(&self) -> Option<Instant> {
@@ -52,18 +50,21 @@ pub struct WebServer {
     connection: usize,
     /// Requests answered.
     answered: usize,
+    has_closed: bool,
 }
 
 impl WebServer {
     pub(super) const fn new(download: Shared, connection: u64) -> Self {
-        Self { download, connection: connection as usize, answered: 0 }
+        Self { download, connection: connection as usize, answered: 0, has_closed: false }
     }
 }
 
 impl Application for WebServer {
     fn poll(&mut self, _: Instant, endpoint: &Endpoint) -> Option<Action> {
         if received(endpoint) < (self.answered as u64 + 1) * REQUEST {
-            return None;
+            let closes = !self.has_closed && endpoint.receiver().finished();
+            self.has_closed |= closes;
+            return closes.then_some(Action::Close);
         }
         let download = self.download.lock();
         let responses = &download.connections[self.connection].responses;
@@ -81,7 +82,8 @@ impl Application for WebServer {
     }
 }
 
-/// The bytes of the peer's stream that have arrived in order. Neither end closes, so there is no FIN among them.
+/// The bytes of the peer's stream that have arrived in order, without its FIN.
 fn received(endpoint: &Endpoint) -> u64 {
-    endpoint.receiver().next().0.saturating_sub(Offset::DATA.0)
+    let receiver = endpoint.receiver();
+    receiver.next().0.saturating_sub(Offset::DATA.0 + u64::from(receiver.finished()))
 }

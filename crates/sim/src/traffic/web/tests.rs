@@ -22,6 +22,11 @@ fn page(objects: &[(u64, usize)]) -> Page {
 
 /// A download over a path without losses, whose way down has this rate in bit/s.
 fn download(page: &Page, rate: Option<u64>) -> (Browser, Ended) {
+    download_watched(page, rate, &mut NoObserver)
+}
+
+/// A download under an observer.
+fn download_watched(page: &Page, rate: Option<u64>, observer: &mut impl crate::Observer) -> (Browser, Ended) {
     let config = Config::new(Mechanisms::LINUX_3_17);
     let spec = FlowSpec { client: config, server: config, timers: TimerModel::Exact, workload: Workload::default() };
     let mut topology = Topology::default();
@@ -35,7 +40,7 @@ fn download(page: &Page, rate: Option<u64>) -> (Browser, Ended) {
     let route = topology.add_route(&[up], &[down]);
     let mut mix = Mix::new(vec![Browser::new(page, spec, route)]);
     let mut world = World::new(&topology, 1).unwrap();
-    let ended = world.run(&mut mix, Instant::from_millis(600_000), &mut NoObserver);
+    let ended = world.run(&mut mix, Instant::from_millis(600_000), observer);
     (mix.into_sources().remove(0), ended)
 }
 
@@ -124,6 +129,34 @@ fn no_more_connections_than_objects_are_opened() {
         assert_eq!((fetches.len(), ended.open), (objects, 0));
         assert!(browser.is_complete());
     }
+}
+
+#[test]
+fn a_connection_without_further_objects_is_closed_at_once() {
+    // A small document's last segment is alone, so that its ACK would be delayed by 200 ms. The FIN carries it.
+    #[derive(Default)]
+    struct Fins(Vec<(f64, recoup_units::Direction)>);
+    impl crate::Observer for Fins {
+        fn on_packet(
+            &mut self,
+            now: Instant,
+            point: crate::Point,
+            direction: recoup_units::Direction,
+            packet: &crate::Packet,
+        ) {
+            let flags = packet.segment.flags;
+            if point == crate::Point::Sent && flags.contains(recoup_wire::Flags::FIN) {
+                self.0.push((now.since(Instant::ZERO).as_secs_f64() * 1e3, direction));
+            }
+        }
+    }
+    let page = page(&[(MSS, 0)]);
+    let mut fins = Fins::default();
+    let (browser, ended) = download_watched(&page, None, &mut fins);
+    assert!(browser.is_complete());
+    assert_eq!(ended.open, 0);
+    use recoup_units::Direction::{Down, Up};
+    assert_eq!(fins.0, [(200.0, Up), (250.0, Down)]);
 }
 
 #[test]
