@@ -58,7 +58,16 @@ pub enum PageError {
 /// An unreadable file; what is wrong in it, with the line.
 pub fn read_site(path: &Path) -> Result<Page, PageError> {
     let (file, text) = read(path)?;
-    site::parse(&file, &name_of(path), &text)
+    parse_site(&file, &text)
+}
+
+/// Reads a page from the text of a TOML file of ours. `file` is its name in errors, without its ending the page's name if the
+/// text gives none.
+///
+/// # Errors
+/// What is wrong in it, with the line.
+pub fn parse_site(file: &str, text: &str) -> Result<Page, PageError> {
+    site::parse(file, &name_of(Path::new(file)), text)
 }
 
 /// Reads a page from a HAR file (HTTP Archive 1.2), as browsers save it.
