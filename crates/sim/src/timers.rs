@@ -6,8 +6,7 @@
 //! Linux wheel at HZ:  the timeout is rounded up to n ticks; from the tick of arming, expiry lies
 //!                     in level l of the wheel, 63·8^(l−1) ≤ n < 63·8^l, and goes off at
 //!                     ((expiry >> 3l) + 1) << 3l ticks: never early, up to 8^l ticks late
-//! Linux jiffies at HZ: the timeout is rounded up to n ticks, and goes off n ticks after the tick before
-//!                     it was armed
+//! Linux jiffies at HZ: at the first tick at or after the deadline
 //! ```
 //! With Linux jiffies the timer of delayed ACKs ticks, too: 200 ms are 50 ticks at 250 Hz, and the ACK leaves up to one
 //! tick early. With the other models it is exact. Each host has its own phase of the clock.
@@ -17,6 +16,9 @@
 //!
 //! Sources: Linux 4.8 and later, `calc_wheel_index` in kernel/time/timer.c; Linux before 4.8, `internal_add_timer` and
 //! `cascade` in kernel/timer.c (kernel/time/timer.c in 3.17), `tcp_send_delayed_ack` in net/ipv4/tcp_output.c.
+//!
+//! Deviation: Linux before 4.8 counts n whole ticks from the tick before a timer was armed, so that a timeout of no whole number
+//! of ticks may end up to one tick early. Ours does not: the engine ignores a timer before its deadline.
 
 use crate::host_random::{Purpose, random_bits};
 use recoup_recovery::{Sender, Timer};
@@ -72,9 +74,8 @@ impl TimerModel {
             }
             Self::LinuxJiffies { hz } => {
                 let (tick, phase) = (tick(hz), phase.as_nanos() as u64);
-                let armed = (now.as_nanos() + phase) / tick;
-                let n = (deadline.since(now).as_nanos() as u64).div_ceil(tick);
-                Instant::from_nanos((armed + n).saturating_mul(tick).saturating_sub(phase)).max(now)
+                let next = deadline.as_nanos().saturating_add(phase).div_ceil(tick);
+                Instant::from_nanos(next.saturating_mul(tick).saturating_sub(phase))
             }
         }
     }

@@ -14,7 +14,7 @@ pub struct PageArgs {
     #[arg(long = "har", value_name = "FILE")]
     hars: Vec<PathBuf>,
     /// Downloads of each page with each mechanism in fig4, as the paper's 2000; with fewer than the default, claims may
-    /// be undecided [default: 400]
+    /// be undecided [default: 300]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     downloads: Option<u32>,
 }

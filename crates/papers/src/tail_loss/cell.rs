@@ -15,9 +15,11 @@ pub enum Mechanism {
     Tlp,
     /// Tail loss probe with restart.
     Tlpr,
+    /// The same, but a probe that is overdue as an ACK arrives waits for a full probe timeout: our variant.
+    TlprFull,
 }
 
-/// The mechanisms in the order of the bars. FCTs are normalised to the first one's.
+/// The paper's mechanisms in the order of the bars. FCTs are normalised to the first one's.
 pub const MECHANISMS: [Mechanism; 4] = [Mechanism::Baseline, Mechanism::Rtor, Mechanism::Tlp, Mechanism::Tlpr];
 
 impl Mechanism {
@@ -28,6 +30,7 @@ impl Mechanism {
             Self::Rtor => "RTOR",
             Self::Tlp => "TLP",
             Self::Tlpr => "TLPR",
+            Self::TlprFull => "TLPR, full PTO",
         }
     }
 
@@ -38,6 +41,7 @@ impl Mechanism {
             Self::Rtor => "linux-3.17+rtor",
             Self::Tlp => "linux-3.17+tlp",
             Self::Tlpr => "linux-3.17+tlpr",
+            Self::TlprFull => "linux-3.17+tlprfull",
         }
     }
 }

@@ -11,5 +11,4 @@ pub const RUNS: &[Run] = &[
     run("fig2", &OWN_SETTINGS, |setup| super::sheet(Id::Fig2, setup)),
     run(dumbbell::ID, &dumbbell::OWN_SETTINGS, dumbbell::sheet),
     run(web::ID, &web::OWN_SETTINGS, web::sheet),
-    run(web::subdomains::ID, &web::OWN_SETTINGS, web::subdomains::sheet),
 ];

@@ -22,14 +22,14 @@ fn pages_come_from_files_and_have_no_claims_of_the_paper() {
     let figure = only(&json);
     assert_eq!(figure["claims"].as_array().map(Vec::len), Some(0));
     let cells = figure["cells"].as_array().expect("cells");
-    // Two pages, two round-trip times, four mechanisms.
-    assert_eq!(cells.len(), 16);
-    for (cell, site) in [(0, "two"), (4, "saved"), (8, "two"), (15, "saved")] {
+    // Two pages, three round-trip times, four mechanisms.
+    assert_eq!(cells.len(), 24);
+    for (cell, site) in [(0, "two"), (4, "saved"), (8, "two"), (23, "saved")] {
         assert_eq!(cells[cell]["site"], site, "{cell}");
         assert_eq!(cells[cell]["downloads"], 3, "{cell}");
     }
     let csv = dir.run(&[&args[..], &["--format", "csv"]].concat()).printed();
-    assert_eq!(csv_rows(&csv).len(), 1 + 16);
+    assert_eq!(csv_rows(&csv).len(), 1 + 24);
     let table = dir.run(&args).printed();
     assert!(table.starts_with("tail-loss fig4: "), "{table}");
     assert_eq!(table, dir.run(&args).printed(), "twice");

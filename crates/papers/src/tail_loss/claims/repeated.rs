@@ -1,14 +1,14 @@
 //! §3.1: "no variation was observed in the results and there were no spurious retransmissions".
 //!
-//! The hosts of the paper ran Linux 3.17, whose timers expire at the first tick of a clock after a deadline. So a flow
-//! depends on the moment between two ticks at which it begins. We repeat each cell with ticks of 4 ms (250 Hz, our choice)
-//! from random moments on, unless `timers` is set otherwise. The paper gives no link rate: we repeat the flows without
-//! one, and at 1 Gbit/s.
+//! The hosts of the paper ran Linux 3.17, whose timers expire at ticks of a clock ([`recoup_sim::TimerModel`]). So a flow
+//! depends on the moment between two ticks at which it begins. We repeat each cell with ticks of 4 ms (250 Hz, the kernel's default;
+//! the paper does not give it) from random moments on, of both hosts' clocks, unless `timers` is set otherwise. The paper gives no
+//! link rate: we repeat the flows without one, and at 1 Gbit/s.
 //!
 //! The figures are drawn from flows with exact timers and no link rate, in which nothing is random. RTOR's deadline for
-//! the ninth segment then falls on the same instant as the segment's ACK, delayed by 200 ms (RTO = RTT + 200 ms).
-//!
-//! Deviation: the receiver's delayed ACKs are exact. In Linux they wait for a tick, too.
+//! the ninth segment then falls on the same instant as the segment's ACK, delayed by 200 ms (RTO = RTT + 200 ms). Linux breaks
+//! this tie: its delayed ACK of 200 ms leaves after 50 ticks, which is up to one tick early, and a timeout is rounded up to
+//! ticks (`tcp_send_delayed_ack` and `__tcp_set_rto` in net/ipv4; module `recoup_sim::timers`).
 
 use super::{Mechanism, TailLossCell};
 use crate::prelude::*;
@@ -16,7 +16,7 @@ use crate::tail_loss::cell::{Acks, bench_over};
 use crate::tail_loss::tampered::{Tamper, Tampered};
 
 /// The hosts' timers: ticks at 250 Hz.
-const TICKS: &str = "granularity:4ms";
+const TICKS: &str = "linux-jiffies:250";
 
 /// The longest tick whose phase is drawn evenly.
 const PHASES: Duration = Duration::from_millis(20);

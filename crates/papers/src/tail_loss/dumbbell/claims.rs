@@ -65,17 +65,10 @@ impl Cells<'_> {
             .fold(Episodes::default(), |all, cell| all.and(cell.episodes()))
     }
 
-    /// Spurious retransmissions among the data segments of all cells, in as many worlds of each, as if one pair of
-    /// hosts had run in each.
+    /// Spurious retransmissions among the data segments of all cells, in as many worlds of each.
     fn spurious(&self, mechanism: Mechanism) -> Share {
         let worlds = self.0.iter().map(|cell| cell.worlds).min().unwrap_or(0) as u64;
-        let (sent, spurious) =
-            self.0.iter().filter(|cell| cell.mechanism == mechanism).fold((0.0, 0.0), |(sent, spurious), cell| {
-                let (more_sent, more_spurious) = cell.spurious(worlds);
-                let of_one = |count: u64| count as f64 / cell.pairs() as f64;
-                (sent + of_one(more_sent), spurious + of_one(more_spurious))
-            });
-        Share::of(f64::round(spurious) as u64, f64::round(sent) as u64)
+        super::spurious(self.0.iter().filter(|cell| cell.mechanism == mechanism), worlds)
     }
 }
 

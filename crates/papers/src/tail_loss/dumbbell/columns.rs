@@ -13,7 +13,7 @@ pub fn cells() -> Columns<DumbbellCell> {
         owd_ms, "ms", "one-way delay without queueing" => c.foreground.owd_ms;
         ack, "", "the receiver's `ack` setting" => c.foreground.acks.name();
         mechanism, "", "the sender's mechanism" => c.mechanism.name();
-        worlds, "", "worlds run, of ten simulated minutes each";
+        worlds, "", "worlds run";
         flows, "flows", "flows that ended" => c.flows.len();
         selected, "flows", "flows that lost one of their last four segments when it was first sent" => c.selected().count();
         selected_by_retransmission, "flows", "flows that sent one of their last four segments again" => c.selected_by_retransmission().count();

@@ -1,6 +1,7 @@
 //! Runs the worlds of the dumbbell: how many, with which load, until there are flows enough.
 
-use super::{DumbbellCell, Foreground, OWN_SETTINGS, WORLD, Watch};
+use super::{DumbbellCell, FIT, Foreground, OWN_SETTINGS, SIZES, WORLD, Watch};
+use crate::fit;
 use crate::prelude::*;
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{Acks, MECHANISMS, Mechanism};
@@ -20,28 +21,40 @@ pub struct Amount {
     pub without_panel: usize,
     /// The worlds of each load that is tried.
     pub calibration: u64,
-    /// How long a world runs.
-    pub duration: &'static str,
+    /// How long a world runs, in s.
+    pub seconds: u32,
 }
 
 impl Amount {
     pub const fn of(effort: Effort) -> Self {
         match effort {
-            Effort::Full => {
-                Self { selected: 250, batch: 1, most: 12, without_panel: 1, calibration: 4, duration: "600s" }
-            }
-            Effort::Quick => {
-                Self { selected: 1, batch: 1, most: 1, without_panel: 0, calibration: 1, duration: "360s" }
-            }
+            Effort::Full => Self { selected: 150, batch: 1, most: 6, without_panel: 1, calibration: 2, seconds: 40 },
+            Effort::Quick => Self { selected: 1, batch: 1, most: 1, without_panel: 0, calibration: 1, seconds: 20 },
         }
     }
 }
 
-/// Pairs of hosts that run short flows at once.
-pub const PAIRS: u64 = 4;
+/// Pairs of hosts that run flows of four segments at once at the shortest delay, for each Mbit/s of the bottleneck. Their load is a
+/// small part of it.
+const PAIRS: f64 = 0.8;
+
+/// Pairs that run long flows, of those: several long flows at once would be a load of their own.
+const LONG_PAIRS: f64 = 0.125;
+
+/// The queueing delay of a full queue, in ms (§3.2), with the packet that is being sent.
+const QUEUE_MS: f64 = 35.0;
+
+/// The bytes of a full packet.
+const PACKET: f64 = 1500.0;
 
 /// The scale of the synthetic background that is tried first.
-const FIRST_SCALE: &str = "1.3";
+const FIRST_SCALE: &str = "1.1";
+
+/// A shorter world has too few losses to be calibrated.
+const LEAST_SECONDS: u32 = 10;
+
+/// The timers of the foreground's hosts, where the user changes nothing.
+const TIMERS: &str = "linux-jiffies:250";
 
 /// The loss rate of the bottleneck (§3.2), and how far from it the calibration may end.
 pub const LOSS: (f64, f64) = (0.015, 0.001);
@@ -53,14 +66,22 @@ pub struct Calibrated {
     pub load: Calibration,
 }
 
-/// The world with the background that loses what the paper's lost. The foreground's hosts have those settings of the setup
-/// that are not the paper's.
-pub fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated> {
+/// The world of the fit's parameters with the background that loses what the paper's lost. The foreground's hosts have those
+/// settings of the setup that are not the paper's.
+pub fn calibrated(setup: &Setup, fitted: &Parameters, amount: Amount) -> Result<Calibrated> {
     let base = &setup.base;
     let Experiment::World(mut world) = Experiment::load(WORLD)? else {
         return Err(format!("{WORLD}: expected a world").into());
     };
     world.seed = base.seed;
+    let rate = fitted.get("bottleneck");
+    let queue = if setup.is_mutated("deep-queue") { 2.0 * QUEUE_MS } else { QUEUE_MS };
+    world.set("links.bottleneck.rate", &format!("{rate}Mbit"))?;
+    world.set("links.bottleneck.queue", &format!("{:.0}B", queue * rate * 1e3 / 8.0 - PACKET))?;
+    for link in ["servers", "sender", "clients"] {
+        world.set(&format!("links.{link}.rate"), &format!("{}Mbit", fitted.get("access") * 1e3))?;
+    }
+    world.set("workloads.foreground.timers", TIMERS)?;
     let paper = Scenario::load(NAME)?;
     let host_settings = world::host_settings().filter(|key| !OWN_SETTINGS.contains(key));
     for key in host_settings {
@@ -71,24 +92,82 @@ pub fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated> {
         }
     }
     world.runs = amount.calibration;
-    world.set("duration", amount.duration)?;
-    for workload in ["background", "reverse"] {
+    world.set("duration", &format!("{}s", amount.seconds))?;
+    for (workload, share) in [("background", 1.0), ("reverse", fitted.get("reverse"))] {
         let key = |key: &str| format!("workloads.{workload}.{key}");
         match &setup.background {
             Some(file) => world.set(&key("tmix"), &file.display().to_string())?,
-            None => world.set(&key("scale"), FIRST_SCALE)?,
+            None => {
+                world.set(&key("tmix"), &format!("synth:{}", rate * share))?;
+                world.set(&key("scale"), FIRST_SCALE)?;
+            }
         }
     }
-    world.set("workloads.foreground.pairs", &PAIRS.to_string())?;
-    if setup.is_mutated("deep-queue") {
-        world.set("links.bottleneck.queue", "84kB")?;
-    }
+    world.set("workloads.foreground.pairs", &(PAIRS * rate).round().max(1.0).to_string())?;
     if setup.is_mutated("slow-access") {
         world.set("links.sender.rate", "5Mbit")?;
     }
     let target = Target { link: "bottleneck".into(), direction: Direction::Up, loss: LOSS.0, tolerance: LOSS.1 };
     let load = world.calibrate(&target, cores(), |_| (), || false)?;
     Ok(Calibrated { world: *world, load })
+}
+
+/// The pairs of hosts that run flows at once, if `most` run short ones at the shortest delay.
+fn pairs(foreground: Foreground, most: u64) -> u64 {
+    let share = if foreground.size == 100 { LONG_PAIRS } else { 1.0 };
+    // A flow ends half a second and a few round-trip times after the last one.
+    let longer = 1.0 + foreground.owd_ms as f64 / 160.0;
+    (most as f64 * share * longer).round().max(1.0) as u64
+}
+
+/// The pairs of the foreground of a world.
+fn pairs_of(world: &WorldScenario) -> u64 {
+    world.workloads.iter().find(|one| one.name == "foreground").and_then(|one| one.pairs).unwrap_or(1)
+}
+
+/// The world of a foreground.
+fn world_of(setup: &Setup, world: &WorldScenario, foreground: Foreground) -> Result<WorldScenario, String> {
+    let mut world = world.clone();
+    world.set("workloads.foreground.segments", &foreground.size.to_string())?;
+    let acks = if setup.is_mutated("quick-acks") { Acks::Quick } else { foreground.acks };
+    world.set("workloads.foreground.ack", acks.name())?;
+    world.set("links.receiver.delay", &format!("{}ms", foreground.owd_ms))?;
+    let most = pairs_of(&world);
+    world.set("workloads.foreground.pairs", &pairs(foreground, most).to_string())?;
+    Ok(world)
+}
+
+/// The numbers of the environment that the paper prints, and the baseline's share of spurious retransmissions. No other mechanism
+/// runs.
+pub fn measure_baseline(parameters: &Parameters, seconds: u32, seed: u64) -> Result<Measured> {
+    let setup = crate::tail_loss::setup_of_fit(seed)?;
+    let amount = Amount { calibration: 1, seconds: seconds.max(LEAST_SECONDS), ..Amount::of(Effort::Full) };
+    let Calibrated { world, load } = calibrated(&setup, parameters, amount)?;
+    let all: Vec<Foreground> = Foreground::all().collect();
+    let cells = in_parallel(all.len(), cores(), |i| {
+        let world = world_of(&setup, &world, all[i])?;
+        let chosen = [world.choose("foreground")?];
+        run_one(&setup, &world, &chosen, all[i], Mechanism::Baseline, 0)
+    })?;
+    let longest = cells.iter().map(|cell| cell.bottleneck.record.queueing.longest()).max().unwrap_or_default();
+    let at_tail = |size| {
+        let of_size = cells.iter().filter(|cell| cell.foreground.size == size);
+        let all = of_size.fold(super::Episodes::default(), |all, cell| all.and(cell.episodes()));
+        100.0 * all.at_tail as f64 / all.episodes.max(1) as f64
+    };
+    let elsewhere = [SIZES[0], SIZES[1]].map(|size| 100.0 - at_tail(size));
+    Ok(vec![
+        ("loss", 100.0 * load.loss),
+        ("queueing", ms(longest)),
+        ("short_elsewhere", (elsewhere[0].max(elsewhere[1]) - 5.0).max(0.0)),
+        ("long_tails", (at_tail(SIZES[2]) - 10.0).max(0.0)),
+        ("spurious", 1e4 * super::spurious(cells.iter(), 1).share),
+    ])
+}
+
+/// The committed parameters.
+pub fn committed() -> Parameters {
+    fit::committed(FIT.name)
 }
 
 /// Runs worlds `first` to `first + worlds` of a foreground, with all mechanisms.
@@ -99,15 +178,7 @@ pub fn run_batch(
     first: usize,
     worlds: usize,
 ) -> Result<Vec<DumbbellCell>, String> {
-    let mut world = world.clone();
-    world.set("workloads.foreground.segments", &foreground.size.to_string())?;
-    let acks = if setup.is_mutated("quick-acks") { Acks::Quick } else { foreground.acks };
-    world.set("workloads.foreground.ack", acks.name())?;
-    if foreground.size == 100 {
-        // Several long flows at once would be a load of their own.
-        world.set("workloads.foreground.pairs", "1")?;
-    }
-    world.set("links.receiver.delay", &format!("{}ms", foreground.owd_ms))?;
+    let world = world_of(setup, world, foreground)?;
     let chosen = [world.choose("foreground")?];
     let runs = in_parallel(MECHANISMS.len() * worlds, cores(), |i| {
         let mechanism = MECHANISMS[i / worlds];
@@ -150,6 +221,7 @@ fn run_one(
     Ok(DumbbellCell {
         foreground,
         mechanism,
+        pairs: pairs_of(world),
         worlds: 1,
         flows: watch.into_observer().flows,
         bottleneck: bottleneck.ok_or("expected a link `bottleneck`")?.clone(),

@@ -12,6 +12,7 @@ fn cell(foreground: Foreground, mechanism: Mechanism, flows: Vec<Flow>) -> Dumbb
     DumbbellCell {
         foreground,
         mechanism,
+        pairs: 1,
         worlds: 1,
         flows,
         bottleneck: LinkResult {
@@ -126,6 +127,18 @@ fn verdicts_follow_the_times() {
     };
     assert_eq!(verdict("tlpr-is-best", best(None)), Holds);
     assert_eq!(verdict("tlpr-is-best", best(Some('d'))), Fails);
+}
+
+#[test]
+fn shares_of_spurious_retransmissions_count_each_cell_as_one_pair() {
+    let of = |pairs, sent, spurious| {
+        let flow = Flow { segments_sent: sent, spurious, ..flow(1.0, 0, 0) };
+        DumbbellCell { pairs, ..cell(FOUR, Mechanism::Baseline, vec![flow]) }
+    };
+    let share = spurious([of(1, 1000, 1), of(10, 10_000, 30)].iter(), 1);
+    assert!((share.share - 4.0 / 2000.0).abs() < 1e-6, "{}", share.share);
+    assert_eq!(share.hits, 31);
+    assert_eq!(spurious([of(10, 500, 0)].iter(), 1).trials, 500);
 }
 
 #[test]

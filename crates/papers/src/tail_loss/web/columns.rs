@@ -35,29 +35,42 @@ pub fn cells(all: &[WebCell]) -> Columns<WebCell> {
             mean(&octs.collect::<Vec<_>>())
         };
     );
-    for (selection, name, about) in [
-        (Selection::Retransmission, "", "downloads with a retransmission in an object's last four segments"),
-        (
-            Selection::Loss,
-            "_by_loss",
-            "downloads that lost one of an object's last four segments when it was first sent",
-        ),
-    ] {
+    for selection in Selection::ALL {
+        let (what, name) = match selection {
+            Selection::Object => ("objects that sent one of their last four segments again", ""),
+            Selection::ObjectByLoss => {
+                ("objects that lost one of their last four segments when it was first sent", "_by_loss")
+            }
+            Selection::Connection => {
+                ("objects on connections with such a retransmission, a mean per download", "_connection")
+            }
+            Selection::ConnectionByLoss => {
+                ("objects on connections with such a loss, a mean per download", "_connection_by_loss")
+            }
+        };
         columns = columns
-            .column(format!("selected{name}"), "", about.to_string(), move |c| c.octs(selection).len())
-            .column(format!("oct_mean{name}_ms"), "ms", format!("mean OCT of {about}"), move |c| {
+            .column(format!("selected{name}"), "", format!("OCTs of {what}: how many"), move |c| {
+                c.octs(selection).len()
+            })
+            .column(format!("oct_mean{name}_ms"), "ms", format!("mean OCT of {what}"), move |c| {
                 mean(&c.octs(selection))
             });
         for (quantile_name, share) in [("p10", 0.1), ("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
-            let about = format!("mean OCT that {:.0} % of them do not exceed", share * 100.0);
+            let about = format!("OCT that {:.0} % of them do not exceed", share * 100.0);
             let column = format!("oct_{quantile_name}{name}_ms");
             columns = columns.column(column, "ms", about, move |c| quantile(&c.octs(selection), share));
         }
         columns =
-            columns.column(format!("below_1s{name}"), "", "the share of them whose mean OCT is below 1 s", move |c| {
+            columns.column(format!("below_1s{name}"), "", "the share of these OCTs that are below 1 s", move |c| {
                 share_below(&c.octs(selection), 1000.0)
             });
     }
+    columns = columns.column(
+        "averages_below_1s",
+        "",
+        "the share below 1 s of the averages per download of the objects that sent one of their last four segments again",
+        |c| c.averages_below_1_s(Selection::Object),
+    );
     columns.column("segments_sent", "segments", "data segments sent", |c| c.spurious().0).column(
         "spurious",
         "segments",
@@ -66,7 +79,7 @@ pub fn cells(all: &[WebCell]) -> Columns<WebCell> {
     )
 }
 
-/// A selected download.
+/// An object that counts.
 #[derive(Clone, Debug)]
 pub struct Point {
     panel: Option<char>,
@@ -74,22 +87,22 @@ pub struct Point {
     oct_ms: f64,
 }
 
-/// The selected downloads, in ascending order of their mean OCT.
+/// The objects that count, in ascending order of their OCT.
 pub fn points(cells: &[WebCell]) -> Vec<Point> {
     let pages = pages(cells);
     let of_cell = |cell: &WebCell| {
         let (panel, mechanism) = (cell.panel(pages), cell.mechanism.name());
-        cell.octs(Selection::Retransmission).into_iter().map(move |oct_ms| Point { panel, mechanism, oct_ms })
+        cell.octs(Selection::Object).into_iter().map(move |oct_ms| Point { panel, mechanism, oct_ms })
     };
     cells.iter().flat_map(of_cell).collect()
 }
 
-/// A row a selected download.
+/// A row an object that counts.
 pub fn distributions() -> Columns<Point> {
     columns!(columns_of_figure::<Point>(ID), p;
         panel, "", "the panel of the figure";
         mechanism, "", "the sender's mechanism";
-        oct_ms, "ms", "mean OCT of the download's selected objects";
+        oct_ms, "ms", "OCT of the object";
     )
 }
 
@@ -101,24 +114,25 @@ pub fn spurious(cells: &[WebCell], mechanism: Mechanism) -> (u64, u64) {
 
 /// The panels, and spurious retransmissions.
 pub fn text(cells: &[WebCell]) -> String {
-    let (pages, retransmission) = (pages(cells), Selection::Retransmission);
+    let (pages, object) = (pages(cells), Selection::Object);
+    let percent = |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.1}", share * 100.0));
     let mut table = columns!(Columns::<WebCell>::new(), c;
         "panel" => c.panel(pages).unwrap_or('-');
         "site" => c.site.clone();
         "RTT (ms)" => c.rtt_ms;
         "mechanism" => c.mechanism.name();
-        "selected" => c.octs(retransmission).len();
-        "mean OCT (ms)" => c.octs(retransmission).into_iter().collect::<Estimate>();
+        "objects" => c.octs(object).len();
+        "mean OCT (ms)" => c.mean_of(object, |oct| oct);
     );
     for (name, share) in [("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
-        table = table.shown(name, move |c| millis(quantile(&c.octs(retransmission), share)));
+        table = table.shown(name, move |c| millis(quantile(&c.octs(object), share)));
     }
     let table = table
-        .shown("< 1 s (%)", move |c| {
-            share_below(&c.octs(retransmission), 1000.0).map_or("-".into(), |share| format!("{:.1}", share * 100.0))
-        })
-        .shown("by loss", |c| c.octs(Selection::Loss).len())
-        .shown("mean OCT (ms)", |c| c.octs(Selection::Loss).into_iter().collect::<Estimate>())
+        .shown("< 1 s (%)", move |c| percent(share_below(&c.octs(object), 1000.0)))
+        .shown("by loss", |c| c.octs(Selection::ObjectByLoss).len())
+        .shown("< 1 s (%)", move |c| percent(share_below(&c.octs(Selection::ObjectByLoss), 1000.0)))
+        .shown("connections", |c| c.octs(Selection::Connection).len())
+        .shown("< 1 s (%)", move |c| percent(share_below(&c.octs(Selection::Connection), 1000.0)))
         .to_table(cells);
     let sums = Columns::new()
         .shown("mechanism", |(mechanism, ..): &(Mechanism, u64, u64)| mechanism.name())
@@ -131,8 +145,8 @@ pub fn text(cells: &[WebCell]) -> String {
         }));
     let incomplete: usize = cells.iter().map(WebCell::incomplete).sum();
     format!(
-        "OCT: from the request to the last byte. Selected: downloads with a retransmission in one of the last four segments of \
-         an object.\nBy loss: those that lost one of these segments when it was first sent. Incomplete downloads: {incomplete}.\n\n\
-         {table}\n\nSpurious retransmissions, all panels together:\n\n{sums}"
+        "OCT: from the request to the last byte. Objects: those that sent one of their last four segments again. By loss: those \
+         that lost one when it was first sent.\nConnections: downloads with such a retransmission, and the mean OCT of all objects \
+         on these connections. Incomplete downloads: {incomplete}.\n\n{table}\n\nSpurious retransmissions, all panels together:\n\n{sums}"
     )
 }

@@ -30,22 +30,36 @@ struct Connection {
     lost: Vec<(u64, u64)>,
 }
 
-/// Why a download's connection is selected.
+/// Whose completion times count, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// One of the last four segments of an object was sent again (§3.3).
-    Retransmission,
-    /// One of the last four segments of an object was lost when it was first sent.
-    Loss,
+    /// An object, if one of its last four segments was sent again: a flow of the paper (§3.3) is an object's burst.
+    Object,
+    /// An object, if one of its last four segments was lost when it was first sent.
+    ObjectByLoss,
+    /// A connection, if one of the last four segments of one of its objects was sent again. It counts with all its objects.
+    Connection,
+    /// A connection, if one of these segments was lost when it was first sent.
+    ConnectionByLoss,
 }
 
 impl Selection {
-    /// Both selections, the paper's first.
-    pub const ALL: [Self; 2] = [Self::Retransmission, Self::Loss];
+    /// All selections, the paper's first.
+    pub const ALL: [Self; 4] = [Self::Object, Self::ObjectByLoss, Self::Connection, Self::ConnectionByLoss];
+
+    /// Whether a loss selects, and not a retransmission.
+    pub const fn is_by_loss(self) -> bool {
+        matches!(self, Self::ObjectByLoss | Self::ConnectionByLoss)
+    }
+
+    /// Whether a flow is an object's burst, and not a connection.
+    pub const fn is_per_object(self) -> bool {
+        matches!(self, Self::Object | Self::ObjectByLoss)
+    }
 }
 
 impl Watch {
-    /// Whether a connection is selected because of this object, of `bytes` bytes in segments of `mss`.
+    /// Whether one of the last four segments of this object, of `bytes` bytes in segments of `mss`, was sent again, or lost.
     pub fn touches_tail(&self, selection: Selection, fetch: &Fetch, bytes: u64, mss: u64) -> bool {
         let Some(connection) = self.connections.get(fetch.connection as usize) else {
             return false;
@@ -53,10 +67,7 @@ impl Watch {
         // An object is written when all bytes before it have arrived, so its segments begin with it.
         let before_tail = bytes.div_ceil(mss).saturating_sub(4) * mss;
         let (begin, end) = (fetch.offset + before_tail, fetch.offset + bytes);
-        let spans = match selection {
-            Selection::Retransmission => &connection.again,
-            Selection::Loss => &connection.lost,
-        };
+        let spans = if selection.is_by_loss() { &connection.lost } else { &connection.again };
         spans.iter().any(|span| span.0 < end && begin < span.1)
     }
 }

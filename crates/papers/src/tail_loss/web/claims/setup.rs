@@ -4,8 +4,8 @@ use super::{Cells, Mechanism, in_percent, of_all_downloads};
 use crate::prelude::*;
 use crate::tail_loss::web::{WebCell, difference, sites};
 
-pub fn sites() -> Claim {
-    let pages = sites::pages();
+pub fn sites() -> Result<Claim> {
+    let pages = sites::pages()?;
     let shown = pages.iter().map(|page| {
         let objects = page.objects.len() as u64;
         format!("{} {objects} of {} bytes", page.name, page.bytes() / objects)
@@ -13,8 +13,8 @@ pub fn sites() -> Claim {
     let as_stated = pages
         .iter()
         .zip(sites::SITES)
-        .all(|(page, (_, objects, mean))| page.objects.len() as u64 == objects && page.bytes() == objects * mean);
-    claim("web-sites").shows(shown.joined(", ")).holds(as_stated)
+        .all(|(page, (_, objects, mean, _))| page.objects.len() as u64 == objects && page.bytes() == objects * mean);
+    Ok(claim("web-sites").shows(shown.joined(", ")).holds(as_stated))
 }
 
 pub fn loss_rate(cells: &[WebCell]) -> Claim {
