@@ -1,6 +1,6 @@
 //! §3.2, figure 3: short flows on a congested bottleneck, whose full queue decides what is lost.
 //!
-//! The world is the built-in scenario `tail-loss-dumbbell`. The foreground is flows of 4, 10 or 100
+//! The world is the built-in scenario `tail-loss-dumbbell` with the rates of the fit of the same name. The foreground is flows of 4, 10 or 100
 //! segments, one after another; the background is Tmix traffic in both directions, whose connections begin at the same times whatever
 //! the mechanism. Its load is adjusted until the bottleneck loses 1.5 ± 0.1 % of its packets.
 //!
