@@ -98,7 +98,7 @@ impl Population {
     ///
     /// # Errors
     /// If a path cannot be built. The paths of [`web`](Self::web) can.
-    pub fn capture(&self, sender: &Profile, flows: Range<u64>) -> Result<Vec<CapturedPacket>> {
+    pub fn capture(&self, sender: &Profile, flows: impl IntoIterator<Item = u64>) -> Result<Vec<CapturedPacket>> {
         Ok(self.capture_both_ends(sender, flows)?.at_servers)
     }
 
@@ -106,7 +106,7 @@ impl Population {
     ///
     /// # Errors
     /// As [`capture`](Self::capture).
-    pub fn capture_both_ends(&self, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures> {
+    pub fn capture_both_ends(&self, sender: &Profile, flows: impl IntoIterator<Item = u64>) -> Result<EndCaptures> {
         capture::capture_both_ends(self, sender, flows)
     }
 
@@ -118,12 +118,23 @@ impl Population {
     /// # Errors
     /// As [`capture`](Self::capture).
     pub fn analyze<F: Findings>(&self, sender: &Profile, findings: impl Fn() -> F + Sync) -> Result<Vec<F>> {
-        // A platform on which the count does not fit could not hold the findings either.
-        let captures = usize::try_from(self.flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
-        let parts = in_parallel(captures, cores(), |i| {
-            let first = i as u64 * FLOWS_PER_CAPTURE;
-            let flows = first..(first + FLOWS_PER_CAPTURE).min(self.flows);
-            let packets = self.capture(sender, flows.clone())?;
+        self.analyze_flows(sender, &(0..self.flows).collect::<Vec<_>>(), findings)
+    }
+
+    /// As [`analyze`](Self::analyze), with these flows alone.
+    ///
+    /// # Errors
+    /// As [`capture`](Self::capture).
+    pub fn analyze_flows<F: Findings>(
+        &self,
+        sender: &Profile,
+        flows: &[u64],
+        findings: impl Fn() -> F + Sync,
+    ) -> Result<Vec<F>> {
+        let captures: Vec<&[u64]> = flows.chunks(FLOWS_PER_CAPTURE as usize).collect();
+        let parts = in_parallel(captures.len(), cores(), |i| {
+            let flows = captures[i];
+            let packets = self.capture(sender, flows.iter().copied())?;
             let settings = Settings {
                 profile: Some(sender.clone()),
                 threads: 0,
@@ -136,10 +147,10 @@ impl Population {
     }
 
     /// The receivers of these flows that report duplicates: those that use SACK.
-    fn receivers(&self, sender: &Profile, flows: Range<u64>) -> Hosts {
+    fn receivers(&self, sender: &Profile, flows: &[u64]) -> Hosts {
         let mut hosts = Hosts::default();
         let reports = HostFacts { duplicates: DuplicateReports { seen: 1, missing: 0 }, ..HostFacts::default() };
-        for number in flows {
+        for &number in flows {
             if sender.mechanisms().sack && flow::offers_sack(self, number) {
                 hosts.add(capture::client(number).into(), &reports);
             }

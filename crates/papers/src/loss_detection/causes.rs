@@ -17,10 +17,11 @@
 
 mod claims;
 
-use super::captures::CAPTURES;
+use super::captures::{CAPTURES, fitted};
 use super::columns::{measured, sheet_of_measured};
 use super::impact::Replaced::{self, A, B, D, K, M, MinRto};
 use super::populations::population;
+use super::published::seen_in;
 use super::watch::Watch;
 use crate::prelude::*;
 use recoup_captures::study::Detector;
@@ -68,7 +69,7 @@ impl Changed {
     }
 
     fn sender(&self, setup: &Setup, system: &System) -> Mechanisms {
-        let mut sender = *setup.profile(system.profile).mechanisms();
+        let mut sender = *setup.profile(system.captured).mechanisms();
         if !setup.is_mutated("no-change") {
             self.parameters.apply(&mut sender);
             sender.rto.granularity = self.granularity.unwrap_or(sender.rto.granularity);
@@ -77,12 +78,21 @@ impl Changed {
     }
 }
 
+/// The flows of a system, in pieces: as many in each capture as the study saw there.
+fn pieces(system: usize, flows: u64) -> impl Iterator<Item = (usize, Range<u64>)> {
+    seen_in(system).into_iter().enumerate().flat_map(move |(capture, share)| {
+        let flows = (flows as f64 * share).round() as u64;
+        (0..flows).step_by(TOGETHER as usize).map(move |first| (capture, first..(first + TOGETHER).min(flows)))
+    })
+}
+
 fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes> {
     let sender = changed.sender(setup, &System::ALL[system]);
-    let flows = setup.effort.of(6400, 640);
-    let pieces = (flows / TOGETHER) as usize;
-    let parts = in_parallel(CAPTURES.len() * pieces, cores(), |part| {
-        let mut population = population(setup, &CAPTURES[part / pieces], flows);
+    let flows = setup.effort.of(12_800, 1280);
+    let pieces: Vec<(usize, Range<u64>)> = pieces(system, flows).collect();
+    let parts = in_parallel(pieces.len(), cores(), |part| {
+        let (capture, numbers) = pieces[part].clone();
+        let mut population = population(setup, &CAPTURES[capture], &fitted(), flows);
         let is_usual = changed.granularity.is_none() && changed.parameters == Parameters::default();
         if setup.is_mutated("other-networks") && !is_usual {
             // The changed runs are of paths with more losses and longer RTTs.
@@ -95,8 +105,7 @@ fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes> {
         if changed.no_reordering && !setup.is_mutated("no-change") {
             population.networks.reordering = 0.0;
         }
-        let first = (part % pieces) as u64 * TOGETHER;
-        let each = (first..first + TOGETHER).map(|number| {
+        let each = numbers.map(|number| {
             let mut watch = Watch::default();
             let record = population.bench(number, |flow| flow.spec_with(sender))?.observe(number, &mut watch);
             Ok::<_, ExperimentError>(outcome(&watch, record.fct))

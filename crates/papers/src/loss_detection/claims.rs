@@ -19,7 +19,7 @@ pub const FREEBSD: usize = 3;
 /// The claims of a figure.
 pub fn of(id: Id, populations: &Populations) -> Vec<Claim> {
     match id {
-        Id::Tables => [accuracy(populations), recovery(populations)].concat(),
+        Id::Tables => [shares(populations), accuracy(populations), recovery(populations)].concat(),
         Id::Fig1 => vec![],
         Id::Fig2 => [detection(populations), systems(populations)].concat(),
         Id::Fig3 => scope(populations),
@@ -55,6 +55,23 @@ pub fn extremes(values: &[Estimate]) -> [Estimate; 2] {
     [least.unwrap_or(nothing), most.unwrap_or(nothing)]
 }
 
+/// How far a fitted share may be from the study's, in points.
+const FITTED_WITHIN: f64 = 5.0;
+
+/// §V-A2a and Table IV: the share of the retransmissions that timeouts trigger.
+fn shares(populations: &Populations) -> Vec<Claim> {
+    let by_timeout = populations.stated("retransmissions by RTO");
+    let ids = ["by-timeout-windows", "by-timeout-linux", "by-timeout-solaris", "by-timeout-freebsd"];
+    let each = ids.into_iter().zip(by_timeout).zip(&System::ALL).map(|((id, here), system)| {
+        let [rto_needed, _, rto_spurious, _] = system.retransmissions;
+        let study = 100.0 * (rto_needed + rto_spurious) as f64 / system.retransmissions.iter().sum::<u64>() as f64;
+        claim!(id, "{:.1} %", here.mean)
+            .needs(here.within(study - FITTED_WITHIN..study + FITTED_WITHIN))
+            .interval(format!("±{:.1}", here.half))
+    });
+    each.collect()
+}
+
 /// §V-A1, and Table III.
 fn accuracy(populations: &Populations) -> Vec<Claim> {
     let by_rto = populations.stated("spurious retransmissions by RTO");
@@ -86,6 +103,9 @@ fn accuracy(populations: &Populations) -> Vec<Claim> {
     ]
 }
 
+/// §V-A2a: Solaris's detections by FR/R that take more than five RTTs, in %.
+const SOLARIS_FAST_TAIL: f64 = 7.0;
+
 /// §V-A2a, what detectors do.
 fn detection(populations: &Populations) -> Vec<Claim> {
     let fast = populations.each(|sender| sender.detection.fast_retransmit.p50);
@@ -97,12 +117,23 @@ fn detection(populations: &Populations) -> Vec<Claim> {
         of_systems("fast-1-2-rtts", &usual, " %").needs_all(usual.map(|share| share.above(50.0))),
         of_systems("solaris-fast-tail", &fast_long, " %")
             .needs_all([WINDOWS, LINUX, FREEBSD].map(|i| fast_long[SOLARIS].above(fast_long[i]))),
+        claim!("solaris-fast-tail-size", "{:.1} %", fast_long[SOLARIS].mean)
+            .needs(fast_long[SOLARIS].sized(SOLARIS_FAST_TAIL))
+            .interval(format!("±{:.1}", fast_long[SOLARIS].half)),
         claim!("timeouts-slower", "timeout {}; FR/R {}", shown(&timeouts, ""), shown(&fast, " RTTs"))
             .needs_all((0..4).map(|i| timeouts[i].above(fast[i] * 2.0)))
             .interval(intervals(&timeouts)),
         of_systems("few-outstanding", &few, " %").needs_all(few.map(|share| share.above(50.0))),
     ]
 }
+
+/// §V-A2a: the median detection by timeout of Windows and Linux, and of Solaris and FreeBSD, in RTTs.
+const QUICK_MEDIAN: f64 = 4.0;
+const SLOW_MEDIAN: f64 = 10.0;
+
+/// §V-A2a: the timeouts of Windows and of Linux that take more than ten RTTs, in %.
+const WINDOWS_TAIL: f64 = 25.0;
+const LINUX_TAIL: f64 = 10.0;
 
 /// §V-A2a, how systems differ.
 fn systems(populations: &Populations) -> Vec<Claim> {
@@ -125,6 +156,16 @@ fn systems(populations: &Populations) -> Vec<Claim> {
             .needs((timeouts[LINUX] * (4.0 / 3.0)).above(timeouts[WINDOWS]))
             .needs((timeouts[WINDOWS] * (4.0 / 3.0)).above(timeouts[LINUX])),
         of_systems("windows-tail", &long, " %").needs(long[WINDOWS].above(long[LINUX])),
+        of_systems("quick-medians", &timeouts, " RTTs")
+            .needs_all([WINDOWS, LINUX].map(|i| timeouts[i].sized(QUICK_MEDIAN))),
+        of_systems("slow-medians", &timeouts, " RTTs")
+            .needs_all([SOLARIS, FREEBSD].map(|i| timeouts[i].sized(SLOW_MEDIAN))),
+        claim!("windows-tail-size", "{:.1} %", long[WINDOWS].mean)
+            .needs(long[WINDOWS].sized(WINDOWS_TAIL))
+            .interval(format!("±{:.1}", long[WINDOWS].half)),
+        claim!("linux-tail-size", "{:.1} %", long[LINUX].mean)
+            .needs(long[LINUX].sized(LINUX_TAIL))
+            .interval(format!("±{:.1}", long[LINUX].half)),
         claim!(
             "windows-tail-early",
             "above 10 RTTs {}; others {}",
@@ -193,8 +234,12 @@ fn recovery(populations: &Populations) -> Vec<Claim> {
 /// §V-A3.
 fn scope(populations: &Populations) -> Vec<Claim> {
     let much = populations.stated("senders with a best-case reduction of more than 10 %");
+    let little = populations.stated("senders with a best-case reduction of less than 1 %");
+    let others = [WINDOWS, SOLARIS, FREEBSD];
     vec![
-        of_systems("linux-gains-most", &much, " %")
-            .needs_all([WINDOWS, SOLARIS, FREEBSD].map(|i| much[LINUX].above(much[i]))),
+        of_systems("little-potential", &little, " %").needs_all(little.map(|share| share.within(45.0..75.0))),
+        of_systems("linux-gains-most", &much, " %").needs_all(others.map(|i| much[LINUX].above(much[i]))),
+        of_systems("linux-above-40", &much, " %").needs(much[LINUX].above(40.0)),
+        of_systems("others-below-15", &much, " %").needs_all(others.map(|i| much[i].below(15.0))),
     ]
 }

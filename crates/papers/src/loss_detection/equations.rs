@@ -29,8 +29,8 @@ use recoup_captures::study::Model;
 /// The name on the command line.
 pub const ID: &str = "equations";
 
-/// Half of the flight before the event, in segments.
-const HALVES: [u32; 4] = [4, 8, 16, 32];
+/// Half of the flight before the event, in segments. Not all are powers of two, whose log₂ is whole as round trips are.
+const HALVES: [u32; 7] = [4, 6, 8, 12, 16, 24, 32];
 
 /// Transfers of so many lengths, which end within the last flight, are averaged: flights are sent at once, so that one
 /// transfer shows whole RTTs alone.

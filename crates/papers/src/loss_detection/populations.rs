@@ -1,16 +1,22 @@
 //! The four systems' servers over the four populations of [`CAPTURES`], captured and analyzed.
 //!
-//! Every system serves every population: the same flows over the same networks. Ten batches, each with a tenth of the
-//! flows, give the intervals: half of the interval of a quantity is 2.26 standard errors of its ten values (batch means,
-//! Student's t with nine degrees of freedom). The retransmissions of a connection depend on each other, connections do not.
+//! Each system serves the populations in which the study saw it, with as many lossy connections in each as Table III
+//! has: Linux mostly web servers (ibi), Windows the campus (unc) and its wireless network (wls), Solaris the campus,
+//! FreeBSD the campus and the trans-Pacific link (jap). As in the study, connections count on which data was lost, and
+//! whose every retransmission the system's profile explains.
+//!
+//! Ten batches, each with a tenth of the connections, give the intervals: half of the interval of a quantity is 2.26
+//! standard errors of its ten values (batch means, Student's t with nine degrees of freedom). The retransmissions of a
+//! connection depend on each other, connections do not.
 
-use super::captures::{CAPTURES, Capture};
+use super::captures::{CAPTURES, Capture, fitted, lossy_flows};
+use super::published::seen_in;
 use crate::last::Last;
 use crate::population::Population;
 use crate::prelude::*;
 use recoup_captures::analysis::{Collector, Summary};
 use recoup_captures::merge_fields;
-use recoup_captures::study::{Cdf, Merge, Report, SenderReport, Study};
+use recoup_captures::study::{Cdf, Detector, Merge, Report, SenderReport, Study};
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Explanation, Identification, Retransmission, Revision, Tally, Verdict};
 
@@ -20,14 +26,19 @@ pub const BATCHES: usize = 10;
 /// Student's t for 95 % and nine degrees of freedom.
 const T: f64 = 2.262;
 
-/// The flows of each population.
-fn flows(effort: Effort) -> u64 {
-    effort.of(12_800, 1280)
+/// The lossy connections of each system.
+fn lossy(effort: Effort) -> u64 {
+    effort.of(6000, 600)
 }
 
-/// The population of a capture, or what a mutation makes of it.
-pub fn population(setup: &Setup, capture: &Capture, flows: u64) -> Population {
-    let mut population = capture.population(flows, setup.seed());
+/// The connections of each capture, lossy or not, of which Figure 1 and Table III speak.
+fn unselected(effort: Effort) -> u64 {
+    effort.of(2560, 320)
+}
+
+/// The population of a capture with these values of the fitted parameters, or what a mutation makes of it.
+pub fn population(setup: &Setup, capture: &Capture, fitted: &Parameters, flows: u64) -> Population {
+    let mut population = capture.population(fitted, flows, setup.seed());
     let Some(mutation) = setup.mutation else {
         return population;
     };
@@ -105,8 +116,10 @@ pub struct Populations {
     batches: Vec<Results>,
     /// The payload of each capture's connections, by title.
     pub bytes: Vec<(String, Cdf)>,
-    /// The whole report of each capture, in the order of [`CAPTURES`].
+    /// The report of all connections of each capture, in the order of [`CAPTURES`].
     pub captures: Vec<Report>,
+    /// Counts of the lossy connections of each capture, in the same order.
+    pub lossy: [Counts; CAPTURES.len()],
 }
 
 impl Results {
@@ -123,33 +136,41 @@ impl Results {
 
     /// The results of a system's servers.
     pub fn system(&self, system: &System) -> Option<&SenderReport> {
-        self.report.senders.iter().find(|sender| sender.sender == system.profile)
+        self.report.senders.iter().find(|sender| sender.sender == system.captured)
     }
 }
 
 impl Populations {
-    /// Simulates and analyzes the populations.
+    /// Simulates and analyzes this many lossy connections of each system, and `unselected` ones of each capture.
     ///
     /// # Errors
     /// Never with these populations.
-    pub fn simulate(setup: &Setup, flows: u64) -> Result<Self> {
+    pub fn simulate(setup: &Setup, fitted: &Parameters, lossy: u64, unselected: u64) -> Result<Self> {
         let mut by_batch: Vec<[Study; 4]> = (0..BATCHES).map(|_| Default::default()).collect();
         let mut counts = vec![[Counts::default(); 4]; BATCHES];
-        let mut by_capture: [Study; 4] = Default::default();
+        let mut by_capture: [Counts; 4] = Default::default();
         let mut sack = [false; 4];
         for (place, system) in System::ALL.iter().enumerate() {
-            let profile = setup.profile(system.profile);
+            let profile = setup.profile(system.captured);
             sack[place] = profile.mechanisms().sack;
-            for (capture, whole) in CAPTURES.iter().zip(&mut by_capture) {
-                let parts = population(setup, capture, flows).analyze(&profile, || Servers::new(&profile, system))?;
-                for (number, mut part) in parts.into_iter().enumerate() {
+            for ((capture, share), of_capture) in CAPTURES.iter().zip(seen_in(place)).zip(&mut by_capture) {
+                let wanted = (lossy as f64 * share).round() as u64;
+                let population = population(setup, capture, fitted, wanted);
+                let flows = lossy_flows(&population, &profile, 0, wanted)?;
+                // Every tenth connection is of the same batch.
+                let of_batch = |batch: usize| flows.iter().copied().skip(batch).step_by(BATCHES).collect::<Vec<_>>();
+                let parts = in_parallel(BATCHES, cores(), |batch| {
+                    population.analyze_flows(&profile, &of_batch(batch), || Servers::new(&profile, system))
+                })?;
+                for (batch, mut part) in
+                    parts.into_iter().enumerate().flat_map(|(i, all)| all.into_iter().map(move |one| (i, one)))
+                {
                     part.summary.order();
                     let mut summary = Summary::default();
                     summary.merge(part.summary);
-                    let batch = number % BATCHES;
                     by_batch[batch][place].merge(&summary.study);
-                    whole.merge(&summary.study);
                     counts[batch][place].merge(&part.counts);
+                    of_capture.merge(&part.counts);
                 }
             }
         }
@@ -157,13 +178,15 @@ impl Populations {
         by_batch.iter().for_each(|batch| studies.merge(batch));
         counts.iter().for_each(|batch| total.merge(batch));
         let batches = by_batch.iter().zip(counts);
-        let captures: Vec<Report> = by_capture.iter().map(Study::report).collect();
+        let captures = (0..CAPTURES.len()).map(|capture| whole(setup, fitted, capture, unselected));
+        let captures = captures.collect::<Result<Vec<Report>>>()?;
         let bytes = |(capture, report): (&Capture, &Report)| (capture.title.into(), report.bytes.clone());
         Ok(Self {
             all: Results::new(&studies, total, sack),
             batches: batches.map(|(studies, counts)| Results::new(studies, counts, sack)).collect(),
             bytes: CAPTURES.iter().zip(&captures).map(bytes).collect(),
             captures,
+            lossy: by_capture,
         })
     }
 
@@ -173,8 +196,13 @@ impl Populations {
     /// Never with these populations.
     pub fn of(setup: &Setup) -> Result<Arc<Self>> {
         static LAST: Last<Populations> = Last::new();
-        let flows = flows(setup.effort);
-        LAST.or_make(setup, &flows.to_string(), || Self::simulate(setup, flows))
+        let [lossy, unselected] = [lossy(setup.effort), unselected(setup.effort)];
+        LAST.or_make(setup, &lossy.to_string(), || Self::simulate(setup, &fitted(), lossy, unselected))
+    }
+
+    /// The counts of a system, by its place in [`System::ALL`].
+    pub fn counts(&self, system: usize) -> &Counts {
+        &self.all.counts[system]
     }
 
     /// A quantity with its interval.
@@ -204,6 +232,20 @@ impl Populations {
     }
 }
 
+/// All connections of a capture, served by the system of which the study saw most there.
+fn whole(setup: &Setup, fitted: &Parameters, capture: usize, flows: u64) -> Result<Report> {
+    let share =
+        |system: &usize| seen_in(*system)[capture] * System::ALL[*system].retransmissions.iter().sum::<u64>() as f64;
+    let most = (0..System::ALL.len()).max_by(|a, b| share(a).total_cmp(&share(b))).unwrap_or_default();
+    let profile = setup.profile(System::ALL[most].captured);
+    let mut all = Summary::default();
+    for mut part in population(setup, &CAPTURES[capture], fitted, flows).analyze(&profile, Summary::default)? {
+        part.order();
+        all.merge(part);
+    }
+    Ok(all.study.report())
+}
+
 /// Half of the interval of the mean of all from those of batches; infinite if some batches have none.
 fn half_width(values: &[f64]) -> f64 {
     if values.len() < BATCHES {
@@ -218,6 +260,14 @@ fn half_width(values: &[f64]) -> f64 {
 /// Counts of a system's retransmissions that the analysis does not make.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
+    /// Connections on which data was lost, and whose every retransmission is explained.
+    pub connections: u64,
+    /// Their payload bytes.
+    pub bytes: u64,
+    /// The retransmissions of their servers by RTO and FR/R, whatever their verdict.
+    pub retransmissions: u64,
+    /// Lossy connections that were left out, because a retransmission is not explained.
+    pub unexplained: u64,
     /// Needed timeouts: first retransmissions by the timer.
     pub timeouts: u64,
     /// Those with no more segments outstanding than the duplicate ACK threshold. The first of them is the lost
@@ -238,7 +288,7 @@ pub struct Counts {
 }
 
 merge_fields!(
-    Counts: timeouts, few_outstanding, fast, fast_one_or_two, long, long_early, short, short_early
+    Counts: connections, bytes, retransmissions, unexplained, timeouts, few_outstanding, fast, fast_one_or_two, long, long_early, short, short_early
 );
 
 /// Collects what the servers retransmitted. What the clients retransmit, requests and SYNs, was not captured
@@ -256,11 +306,25 @@ const EARLY: f64 = 20.0;
 
 impl Servers {
     fn new(profile: &Profile, system: &System) -> Self {
-        Self { summary: Summary::default(), profile: profile.clone(), name: system.profile, counts: Counts::default() }
+        Self { summary: Summary::default(), profile: profile.clone(), name: system.captured, counts: Counts::default() }
+    }
+
+    /// Whether the study keeps a connection: data was lost, and each retransmission is explained.
+    fn is_studied(&mut self, connection: &Connection) -> bool {
+        let [_, server] = &connection.directions;
+        let all = &server.retransmissions;
+        let by_rto_or_fast = [Trigger::Rto, Trigger::SlowStart, Trigger::Fast, Trigger::Early];
+        if by_rto_or_fast.iter().all(|trigger| all.count(Some(*trigger), Verdict::Needed) == 0) {
+            return false;
+        }
+        let is_explained = server.profile.best().is_none_or(|best| best.explained == best.of);
+        self.counts.unexplained += u64::from(!is_explained);
+        is_explained
     }
 
     fn count(&mut self, connection: &Connection, row: &Retransmission) {
         let counts = &mut self.counts;
+        counts.retransmissions += u64::from(Detector::of(row.triggers.first()).is_some());
         let rtts = row.detection_rtts();
         match row.triggers.first() {
             Some(Trigger::Fast | Trigger::Early) if !row.syn => {
@@ -305,6 +369,11 @@ impl Findings for Servers {
         });
         let own = |row: &&Retransmission| row.endpoints.src == connection.endpoints.dst;
         let own: Vec<Retransmission> = retransmissions.iter().filter(own).copied().collect();
+        if !self.is_studied(&connection) {
+            return;
+        }
+        self.counts.connections += 1;
+        self.counts.bytes += connection.directions.iter().map(|direction| direction.bytes).sum::<u64>();
         own.iter().for_each(|row| self.count(&connection, row));
         self.summary.connection(connection, &own);
     }

@@ -72,6 +72,12 @@ const TRACES: [Trace; 4] = [
     },
 ];
 
+/// The shares of a system's explained lossy connections that were seen in each trace, in the order of Table II.
+pub fn seen_in(system: usize) -> [f64; 4] {
+    let each = TRACES.each_ref().map(|trace| trace.by_system()[system]);
+    each.map(|connections| connections / each.iter().sum::<f64>())
+}
+
 /// The explained lossy connections of each system, in thousands.
 fn by_system() -> [f64; 4] {
     std::array::from_fn(|system| TRACES.iter().map(|trace| trace.by_system()[system]).sum())

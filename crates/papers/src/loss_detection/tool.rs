@@ -5,12 +5,13 @@
 //! simulation ([`watch`](super::watch)). A retransmission of the capture is the one that was sent at that time with that
 //! sequence number.
 //!
-//! Deviations: Linux's servers have the kernel's minimum RTO (`linux-2.4+minrttvar`), as captured ones do. The receivers' SACK
-//! and timestamps are as in the populations, so that many verdicts cannot be known.
+//! Deviations: Linux's servers have the kernel's minimum RTO (`linux-2.4+minrttvar`), as captured ones do. The flows are those
+//! of the populations that lose data. The receivers' SACK and timestamps are as in the populations, so that many verdicts cannot be known.
 
-use super::captures::CAPTURES;
+use super::captures::{CAPTURES, fitted, lossy_flows};
 use super::claims::by_system;
 use super::columns::{measured, sheet_of_measured};
+use super::published::seen_in;
 use super::watch::{Repeated, Watch};
 use crate::population::Population;
 use crate::prelude::*;
@@ -27,7 +28,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 pub const ID: &str = "tool";
 
 /// Flows analyzed together.
-const TOGETHER: u64 = 200;
+const TOGETHER: usize = 200;
 
 /// The servers' port.
 const HTTP: u16 = 80;
@@ -105,13 +106,9 @@ fn flow_of(client: SocketAddr) -> Option<u64> {
 }
 
 /// Retransmissions of the servers of some flows, by flow, sequence number and time in the capture.
-fn truth(
-    population: &Population,
-    profile: &Profile,
-    flows: std::ops::Range<u64>,
-) -> Result<HashMap<(u64, u32, Instant), Repeated>> {
+fn truth(population: &Population, profile: &Profile, flows: &[u64]) -> Result<HashMap<(u64, u32, Instant), Repeated>> {
     let mut all = HashMap::new();
-    for number in flows {
+    for &number in flows {
         let mut watch = Watch::default();
         population.bench(number, |flow| flow.spec(profile))?.observe(number, &mut watch);
         for one in watch.repeated() {
@@ -123,15 +120,21 @@ fn truth(
     Ok(all)
 }
 
-fn study(setup: &Setup, system: &System) -> Result<Found> {
+fn study(setup: &Setup, place: usize) -> Result<Found> {
+    let system = &System::ALL[place];
     let profile = setup.profile(system.captured);
-    let each = setup.effort.of(8, 1);
-    let parts = in_parallel(CAPTURES.len() * each, cores(), |part| {
-        let population = CAPTURES[part / each].population(TOGETHER, setup.seed());
-        let first = (part % each) as u64 * TOGETHER;
-        let flows = first..first + TOGETHER;
-        let mut truth = truth(&population, &profile, flows.clone())?;
-        let captures = population.capture_both_ends(&profile, flows)?;
+    let lossy = setup.effort.of(4000, 500);
+    let mut pieces = vec![];
+    for (capture, share) in CAPTURES.iter().zip(seen_in(place)) {
+        let wanted = (lossy as f64 * share).round() as u64;
+        let population = capture.population(&fitted(), wanted, setup.seed());
+        let flows = lossy_flows(&population, &profile, 0, wanted)?;
+        pieces.extend(flows.chunks(TOGETHER).map(|flows| (population.clone(), flows.to_vec())));
+    }
+    let parts = in_parallel(pieces.len(), cores(), |part| {
+        let (population, flows) = &pieces[part];
+        let mut truth = truth(population, &profile, flows)?;
+        let captures = population.capture_both_ends(&profile, flows.iter().copied())?;
         let mut packets =
             if setup.is_mutated("captured-at-clients") { captures.at_clients } else { captures.at_servers };
         packets.iter_mut().for_each(give_own_server);
@@ -211,8 +214,8 @@ fn claims(found: &[Found; 4]) -> Vec<Claim> {
 /// Never with these populations.
 pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let mut found = [Found::default(); 4];
-    for (system, found) in System::ALL.iter().zip(&mut found) {
-        *found = study(setup, system)?;
+    for (place, found) in found.iter_mut().enumerate() {
+        *found = study(setup, place)?;
     }
     let percent = |part, whole| 100.0 * part as f64 / whole as f64;
     let of = |one: &Found| {

@@ -16,7 +16,11 @@ const NEXT_FLOW: Duration = Duration::from_millis(100);
 const EPOCH: Duration = Duration::from_secs(946_684_800);
 
 /// Simulates these flows, and returns the packets that pass their servers, and their clients.
-pub fn capture_both_ends(population: &Population, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures> {
+pub fn capture_both_ends(
+    population: &Population,
+    sender: &Profile,
+    flows: impl IntoIterator<Item = u64>,
+) -> Result<EndCaptures> {
     let mut captures = EndCaptures::default();
     for number in flows {
         let mut bench = population.bench(number, |flow| flow.spec(sender))?;
