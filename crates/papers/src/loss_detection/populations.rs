@@ -48,6 +48,21 @@ pub fn population(setup: &Setup, capture: &Capture, fitted: &Parameters, flows: 
             networks.pausing = 0.0;
             networks.reordering = 0.0;
         }
+        "idle-connections" => {
+            traffic.exchanges *= 2.0;
+            traffic.think_time.median = 15_000.0;
+            traffic.think_time.most = 120_000.0;
+        }
+        "large-flights" => {
+            traffic.exchanges = 1.0;
+            traffic.response.sigma = 0.0;
+            traffic.response.median = 1_000_000.0;
+            networks.loss.median = 0.001;
+            networks.bursty = 0.0;
+            networks.ack_loss = 0.0;
+            receivers.buffer = 1 << 18;
+            receivers.sack = 1.0;
+        }
         "reordering-networks" => {
             networks.pausing = 0.0;
             networks.reordering = 1.0;
