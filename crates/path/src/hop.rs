@@ -93,6 +93,12 @@ enum Action {
         /// In nanoseconds.
         extra: u64,
     },
+    Shortcut {
+        probability: Probability,
+        /// In nanoseconds.
+        ahead: u64,
+        below: u32,
+    },
     Duplicate {
         probability: Probability,
         bit: u64,
@@ -124,6 +130,9 @@ impl Action {
             },
             HopSpec::LossTrace(ref trace) => Self::LossTrace(trace.clone()),
             HopSpec::Reorder { probability, extra } => Self::Reorder { probability, extra: nanos(extra) },
+            HopSpec::Shortcut { probability, ahead, below } => {
+                Self::Shortcut { probability, ahead: nanos(ahead), below }
+            }
             HopSpec::Duplicate { probability } => Self::Duplicate { probability, bit: 1 << (duplicating % 64) },
             HopSpec::Corrupt { probability } => Self::Corrupt { probability },
             HopSpec::ThinAcks { hold } => Self::ThinAcks(Thinning::new(hold)),
@@ -205,6 +214,14 @@ impl Hop {
             Action::Policer(ref mut bucket) => lose(bucket.drops(at, carried.packet.ip_len())),
             Action::LossTrace(ref trace) => lose(trace.loses(&rng, id)),
             Action::Reorder { probability, extra } if happens(probability) => hold(at, at.plus_nanos(extra)),
+            Action::Shortcut { probability, ahead, below } => {
+                let payload = carried.packet.tcp().map_or(0, |tcp| tcp.payload_len);
+                if (1..below).contains(&payload) && happens(probability) {
+                    HopVerdict::Pass
+                } else {
+                    hold(at, at.plus_nanos(ahead))
+                }
+            }
             Action::Duplicate { probability, bit } if happens(probability) => HopVerdict::Copy(bit),
             Action::Corrupt { probability } if happens(probability) => {
                 carried.packet.corrupt(rng.draw(id, Purpose::DamagedBit));
@@ -263,7 +280,10 @@ impl Hop {
     /// Whether packets leave the hop in the order in which they reached it, and what happens to one depends on
     /// none that reaches it later.
     pub const fn keeps_order(&self) -> bool {
-        !matches!(self.action, Action::Reorder { .. } | Action::ThinAcks(_) | Action::CoDel(_))
+        !matches!(
+            self.action,
+            Action::Reorder { .. } | Action::Shortcut { .. } | Action::ThinAcks(_) | Action::CoDel(_)
+        )
     }
 
     /// Whether the hop keeps something for each flow.

@@ -71,6 +71,17 @@ pub enum HopSpec {
         /// For how long.
         extra: Duration,
     },
+    /// Two routes of which the shorter one serves the ends of messages: a data segment with fewer than `below` payload
+    /// bytes takes it with this probability, and overtakes what was sent up to `ahead` before it. All other packets take the
+    /// longer route.
+    Shortcut {
+        /// The probability that a short segment takes the shorter route.
+        probability: Probability,
+        /// How much longer the other route takes.
+        ahead: Duration,
+        /// The payload bytes from which on a segment is not short.
+        below: u32,
+    },
     /// Sends a copy of a packet directly behind it.
     Duplicate {
         /// The probability that a packet is copied.
@@ -102,6 +113,9 @@ impl fmt::Display for HopSpec {
             Self::Loss(spec) => write!(f, "loss {spec}"),
             Self::LossTrace(trace) => write!(f, "loss trace {trace}"),
             Self::Reorder { probability, extra } => write!(f, "reorder {probability} by {extra:?}"),
+            Self::Shortcut { probability, ahead, below } => {
+                write!(f, "shortcut {probability} by {ahead:?} below {below} B")
+            }
             Self::Duplicate { probability } => write!(f, "duplicate {probability}"),
             Self::Corrupt { probability } => write!(f, "corrupt {probability}"),
             Self::ThinAcks { hold } => write!(f, "thin acks {hold:?}"),

@@ -235,6 +235,20 @@ fn what_reordering_mixes_up_reaches_the_next_hop_in_order_of_time() {
 }
 
 #[test]
+fn short_segments_overtake_those_just_before_them() {
+    let shortcut = |probability| {
+        [HopSpec::Shortcut { probability: p(probability), ahead: Duration::from_nanos(100), below: 1000 }]
+    };
+    // Full, full, short; later a full one, and a pure ACK.
+    let sent = || {
+        [(0, packet(0, 1500)), (10, packet(1, 1500)), (20, packet(2, 500)), (50, packet(3, 1500)), (60, packet(4, 40))]
+    };
+    let run = |probability| delivered(&run(&mut chain(&shortcut(probability), 0), sent()));
+    assert_eq!(run(1.0), [(20, 2), (100, 0), (110, 1), (150, 3), (160, 4)]);
+    assert_eq!(run(0.0), [(100, 0), (110, 1), (120, 2), (150, 3), (160, 4)]);
+}
+
+#[test]
 fn copies_follow_their_originals_and_have_fates_of_their_own() {
     let twice = HopSpec::Duplicate { probability: Probability::ONE };
     let exits = run(&mut chain(&[twice.clone(), twice.clone()], 0), [(5, packet(0, 40)), (5, packet(1, 40))]);

@@ -335,7 +335,11 @@ fn print_report(report: &Report, path: &PathSpec, seed: u64) {
     }
     let random = |hop: &HopSpec| match hop {
         HopSpec::Loss(spec) => spec.kind.is_random(),
-        HopSpec::LossTrace(_) | HopSpec::Reorder { .. } | HopSpec::Duplicate { .. } | HopSpec::Corrupt { .. } => true,
+        HopSpec::LossTrace(_)
+        | HopSpec::Reorder { .. }
+        | HopSpec::Shortcut { .. }
+        | HopSpec::Duplicate { .. }
+        | HopSpec::Corrupt { .. } => true,
         HopSpec::Delay(_) | HopSpec::Rate { .. } | HopSpec::Link { .. } | HopSpec::ThinAcks { .. } => false,
     };
     if path.up.iter().chain(&path.down).any(random) {

@@ -43,7 +43,12 @@ fn hops() -> impl Strategy<Value = HopSpec> {
         (1u64..9, rate_queues()).prop_map(|(speed, queue)| rate(speed * 1_000_000_000, queue)),
         queues().prop_map(move |queue| HopSpec::Link { trace: trace.clone(), queue }),
         rules.prop_map(loss),
-        (chances(), times).prop_map(|(probability, extra)| HopSpec::Reorder { probability, extra }),
+        (chances(), times.clone()).prop_map(|(probability, extra)| HopSpec::Reorder { probability, extra }),
+        (chances(), times, 0u32..1500).prop_map(|(probability, ahead, below)| HopSpec::Shortcut {
+            probability,
+            ahead,
+            below
+        }),
         chances().prop_map(|probability| HopSpec::Duplicate { probability }),
         chances().prop_map(|probability| HopSpec::Corrupt { probability }),
         (0u64..5000).prop_map(|ns| HopSpec::ThinAcks { hold: Duration::from_nanos(ns) }),
@@ -179,8 +184,9 @@ proptest! {
         hops in prop::collection::vec(hops(), 0..5),
         traffic in traffic(),
     ) {
-        let reorders =
-            |hop: &HopSpec| matches!(hop, HopSpec::Reorder { .. } | HopSpec::ThinAcks { .. });
+        let reorders = |hop: &HopSpec| {
+            matches!(hop, HopSpec::Reorder { .. } | HopSpec::Shortcut { .. } | HopSpec::ThinAcks { .. })
+        };
         let hops: Vec<_> = hops.into_iter().filter(|hop| !reorders(hop)).collect();
         let delivered = delivered(&run_checked(&hops, &traffic));
         prop_assert!(delivered.is_sorted_by_key(|&(_, id)| id), "{delivered:?}");
@@ -209,7 +215,8 @@ fn keeps_order(hop: &HopSpec) -> bool {
         HopSpec::Rate { queue, .. } => *queue,
         _ => Queue::Unlimited,
     };
-    !matches!(hop, HopSpec::Reorder { .. } | HopSpec::ThinAcks { .. }) && !matches!(queue, Queue::CoDel(_))
+    let reorders = matches!(hop, HopSpec::Reorder { .. } | HopSpec::Shortcut { .. } | HopSpec::ThinAcks { .. });
+    !reorders && !matches!(queue, Queue::CoDel(_))
 }
 
 proptest! {

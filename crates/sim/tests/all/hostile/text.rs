@@ -163,6 +163,7 @@ fn hop_text(hop: &HopSpec) -> String {
         HopSpec::Reorder { probability, extra } => {
             format!("reorder:{probability}:{}", duration_text(*extra))
         }
+        HopSpec::Shortcut { .. } => unreachable!("no case has a shortcut"),
         HopSpec::Duplicate { probability } => format!("duplicate:{probability}"),
         HopSpec::Corrupt { probability } => format!("corrupt:{probability}"),
         HopSpec::ThinAcks { hold } => format!("thin-acks:{}", duration_text(*hold)),
