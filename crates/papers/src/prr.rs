@@ -51,7 +51,7 @@ pub use experiments::RUNS;
 pub const NAME: &str = "prr";
 
 /// Its populations that are fitted to a baseline.
-pub const FITS: &[Fitted] = &[];
+pub const FITS: &[Fitted] = servers::fits::FITS;
 
 /// The settings that each cell sets itself.
 pub const OWN_SETTINGS: [&str; 3] = ["drop", "writes", "ack"];

@@ -18,4 +18,5 @@ pub const RUNS: &[Run] = &[
     run("web", &servers::OWN_SETTINGS, |setup| servers::sheet(servers::Id::Web, setup)),
     run("video", &servers::OWN_SETTINGS, |setup| servers::sheet(servers::Id::Video, setup)),
     run("early", &servers::OWN_SETTINGS, |setup| servers::sheet(servers::Id::Early, setup)),
+    run(servers::ab::ID, &servers::OWN_SETTINGS, servers::ab::sheet),
 ];

@@ -195,15 +195,29 @@ fn slow_start_after_one_loss(data: &Data) -> Claim {
         let end = trace.recovery().and_then(|(_, end)| end);
         end.map_or((0, 0), |end| (end.cwnd, end.ssthresh))
     };
-    let took = |trace: &Trace| trace.acked_ms(30).map_or(NAN, |ms| ms - 500.0);
     let [linux, prr] = &data.next_write;
     let (cwnd, ssthresh) = ends(linux);
     let timeouts = linux.timeouts();
+    let rounds = [linux, prr].map(|trace| rounds_after(trace, 500.0));
     claim!(
         "linux-slow-start-after-one-loss",
-        "cwnd {cwnd}, ssthresh {ssthresh}, {timeouts} timeouts; ten segments in {:.0} ms (PRR {:.0} ms)",
-        took(linux),
-        took(prr)
+        "cwnd {cwnd}, ssthresh {ssthresh}, {timeouts} timeouts; ten segments in {} round trips (PRR {})",
+        rounds[0],
+        rounds[1]
     )
-    .holds(cwnd <= 3 && cwnd < ssthresh && timeouts == 0 && took(linux) - took(prr) >= 100.0)
+    .holds(cwnd <= 3 && cwnd < ssthresh && timeouts == 0 && rounds[1] == 1 && rounds[0] > rounds[1])
+}
+
+/// The round trips in which the server sent what it wrote from `from_ms` on. A round trip ends when its first segment is
+/// acknowledged.
+fn rounds_after(trace: &Trace, from_ms: f64) -> usize {
+    let (mut rounds, mut first, mut sent) = (0, None, 0);
+    for step in trace.steps.iter().filter(|step| step.new > 0) {
+        if step.at_ms >= from_ms && first.is_none_or(|first| step.acked > first) {
+            rounds += 1;
+            first = Some(sent);
+        }
+        sent += u64::from(step.new);
+    }
+    rounds
 }

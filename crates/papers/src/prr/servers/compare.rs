@@ -1,6 +1,6 @@
 //! Estimates of shares, means and their differences between arms, with 95 % confidence intervals.
 //!
-//! Users are the units: users are independent of each other, and the responses of one user are not. Each quantity is a
+//! Users are the units: users are independent of each other, and the responses of one user are not. Users of one link are a unit. Each quantity is a
 //! ratio of two sums over all users. Its interval follows from the first terms of its Taylor series (Cochran, "Sampling
 //! Techniques", 1977, §6.5). User n meets the same network with all arms, so differences are paired. Quantiles
 //! have the interval of a bootstrap whose weights are Poisson (Chamandy et al., "Estimating Uncertainty for
@@ -32,8 +32,9 @@ struct Ratio {
 impl Ratio {
     /// The sum of `of` divided by the sum of `per`; `None` if that is 0.
     fn new(cell: &Cell, of: &impl Of, per: &impl Of) -> Option<Self> {
-        let users = cell.connections.len() as f64;
-        let pairs: Vec<(f64, f64)> = cell.connections.iter().map(|one| (of(one), per(one))).collect();
+        let sum = |unit: &[Arc<Connection>]| unit.iter().fold((0.0, 0.0), |(x, n), one| (x + of(one), n + per(one)));
+        let pairs: Vec<(f64, f64)> = cell.connections.chunks(cell.users_per_link).map(sum).collect();
+        let users = pairs.len() as f64;
         let (sum, all) = pairs.iter().fold((0.0, 0.0), |(x, n), pair| (x + pair.0, n + pair.1));
         let value = sum / all;
         let terms = pairs.iter().map(|(x, n)| (x - value * n) * users / all);
@@ -190,7 +191,7 @@ mod tests {
 
     fn cell(values: impl IntoIterator<Item = f64>) -> Cell {
         let connection = |busy_ms| Arc::new(Connection { busy_ms, ..Connection::default() });
-        Cell { arm: Arm::LINUX, connections: values.into_iter().map(connection).collect() }
+        Cell { arm: Arm::LINUX, connections: values.into_iter().map(connection).collect(), users_per_link: 1 }
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct Answer {
 }
 
 /// Counts of a disturbed connection.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disturbed {
     /// The counters of the server's sender.
     pub counters: Counters,
@@ -49,6 +49,8 @@ pub struct Disturbed {
     pub recoveries: Vec<Recovery>,
     /// The most segments sent on one ACK in each recovery.
     pub bursts: Vec<u32>,
+    /// Recoveries in which losses brought pipe below ssthresh, by more than what an ACK delivered.
+    pub below_ssthresh: u64,
     /// Early retransmissions.
     pub early: u64,
     /// Early retransmissions that a DSACK reported as duplicates.
@@ -63,7 +65,7 @@ impl Connection {
     pub fn run(user: &User, hosts: &Hosts, seed: u64, number: u64) -> Result<Self, String> {
         // The seed of the world decides the losses, which differ between users.
         let seed = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut world = World::new(&user.topology, seed).map_err(|e| e.to_string())?;
+        let mut world = World::new(&user.network.topology(), seed).map_err(|e| e.to_string())?;
         let mut traffic = OneConnection { spec: hosts.spec(user), has_begun: false, found: None };
         let mut watch = Watch::default();
         let ended = world.run(&mut traffic, Instant::ZERO + LONGEST, &mut watch);
@@ -79,6 +81,7 @@ impl Connection {
                 counters,
                 recoveries,
                 bursts: watch.bursts,
+                below_ssthresh: watch.below_ssthresh,
                 early: watch.early,
                 early_reported: watch.early_reported,
             })
@@ -136,6 +139,13 @@ impl Traffic for OneConnection {
     }
 
     fn on_end(&mut self, _: Instant, ended: &FlowEnd<'_>) {
+        self.found = Some(Connection::of(ended));
+    }
+}
+
+impl Connection {
+    /// An undisturbed connection that has ended, the counters of its server's sender, and its recoveries.
+    pub fn of(ended: &FlowEnd<'_>) -> (Self, Counters, Vec<Recovery>) {
         let sender = ended.endpoints[Host::Server as usize].sender();
         let counters = sender.counters();
         let srtt = sender.rtt().srtt().unwrap_or_default();
@@ -146,8 +156,7 @@ impl Traffic for OneConnection {
             responses: ended.responses.iter().filter_map(Answer::of).collect(),
             disturbed: None,
         };
-        let recoveries = sender.recoveries().copied().collect();
-        self.found = Some((connection, counters, recoveries));
+        (connection, counters, sender.recoveries().copied().collect())
     }
 }
 
@@ -161,6 +170,11 @@ struct Watch {
     sending: u32,
     is_recovering: bool,
     bursts: Vec<u32>,
+    below_ssthresh: u64,
+    /// Whether the recovery under way counts among them.
+    is_counted: bool,
+    /// Segments delivered until the server last had nothing more to do.
+    delivered: u64,
     /// Early retransmissions that no DSACK has reported.
     unreported: Vec<Span>,
     early: u64,
@@ -211,7 +225,17 @@ impl Observer for Watch {
             return;
         }
         let sent = std::mem::take(&mut self.sending);
-        let is_recovering = endpoint.sender().state() == State::Recovery;
+        let sender = endpoint.sender();
+        let is_recovering = sender.state() == State::Recovery;
+        let now_delivered = sender.counters().delivered;
+        let delivered = now_delivered - std::mem::replace(&mut self.delivered, now_delivered);
+        self.is_counted &= is_recovering && self.is_recovering;
+        if is_recovering && !self.is_counted {
+            // Before it sent: what the ACK delivered is no shortfall, because as much may follow at once.
+            let pipe = u64::from(sender.pipe().0.saturating_sub(sent));
+            self.is_counted = pipe + delivered < u64::from(sender.ssthresh().0);
+            self.below_ssthresh += u64::from(self.is_counted);
+        }
         match (is_recovering, self.is_recovering) {
             (true, false) => self.bursts.push(sent),
             (true, true) => {

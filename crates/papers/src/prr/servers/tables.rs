@@ -76,10 +76,10 @@ pub fn table3(rows: &mut Rows, baseline: &Cell, paper: [f64; 4]) {
     type Part = (&'static str, fn(&Counters) -> u64, fn(&Counters) -> u64);
     let parts: [Part; 5] = [
         ("fast recoveries with DSACKs", |c| c.recoveries_with_dsack, |c| c.recoveries),
-        ("DSACKs per retransmission", |c| c.dsacks, retransmissions),
+        ("DSACKs per fast retransmit", |c| c.dsacks, fast),
         ("lost fast retransmits per fast recovery", |c| c.detected_lost_retransmissions, |c| c.recoveries),
-        ("lost fast retransmits per retransmission", |c| c.detected_lost_retransmissions, retransmissions),
-        ("the same, those of timeouts included", |c| c.lost_retransmissions, retransmissions),
+        ("lost fast retransmits per fast retransmit", |c| c.detected_lost_retransmissions, fast),
+        ("the same, those of timeouts included", |c| c.lost_retransmissions, fast),
     ];
     for ((name, part, whole), paper) in parts.into_iter().zip(paper.into_iter().chain([NAN])) {
         let share = percent(baseline, count(part), count(whole));

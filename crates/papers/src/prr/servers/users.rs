@@ -5,8 +5,9 @@
 
 use crate::population::{Exchange, exchanges, losses, millis, probability, write};
 use crate::prelude::*;
-use recoup_path::{HopSpec, Queue};
+use recoup_path::{HopSpec, LossKind, LossSpec, Outages, Queue};
 use recoup_recovery::detect::EarlyRetransmit;
+use recoup_recovery::profile::ReductionBase;
 use recoup_sim::TimerModel;
 use recoup_sim::world::Topology;
 use recoup_tcp::Config;
@@ -19,11 +20,14 @@ const DOMAIN: u64 = u64::from_le_bytes(*b"prrusers");
 /// The bytes of a request.
 const REQUEST: u64 = 500;
 
-/// The IP bytes of a full packet.
-const PACKET: f64 = 1500.0;
-
 /// The fewest packets that a queue holds.
-const SMALLEST_QUEUE: u32 = 5;
+const SMALLEST_QUEUE: u32 = 1;
+
+/// Segments with fewer bytes are short, also with timestamps.
+const FULL_SEGMENT: u32 = 1430 - 12;
+
+/// How far the last segment of a response may overtake others: those sent with it.
+const AHEAD: Duration = Duration::from_millis(1);
 
 /// How the users of a data center differ. Shares range from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,18 +36,16 @@ pub struct Users {
     pub rtt: LogNormal,
     /// The rate towards the user, in Mbit/s.
     pub rate: LogNormal,
-    /// How long the link takes to send a full queue, in ms.
+    /// The packets that wait at most for the link.
     pub queue: LogNormal,
-    /// The share of the packets to the user that the channel loses.
+    /// The share of the packets to the user that the channel loses, outages apart.
     pub loss: LogNormal,
-    /// The mean length of a burst of losses, in packets; at least 1.
-    pub burst: f64,
+    /// When the link to the user loses all packets.
+    pub outages: Option<Outages>,
     /// The share of the packets from the user that are lost, divided by `loss`.
     pub ack_loss: f64,
-    /// The share of the packets to the user that are delayed, so that later ones overtake them.
-    pub reordered: f64,
-    /// How long these packets are delayed, in ms.
-    pub reordering_delay: LogNormal,
+    /// The share of the short last segments of responses that overtake the segments sent with them (footnote 5).
+    pub overtaking: f64,
     /// The share of the users who offer SACK.
     pub sack: f64,
     /// The share of the users who offer timestamps.
@@ -59,7 +61,11 @@ pub enum Service {
     Web {
         /// The mean number of requests on a connection (geometrically distributed); at least 1.
         requests: f64,
-        /// The bytes of a response.
+        /// The share of the connections whose responses all fit into one segment.
+        tiny: f64,
+        /// The bytes of their responses.
+        tiny_response: LogNormal,
+        /// The bytes of the other connections' responses.
         response: LogNormal,
         /// The time from a response to the next request, in ms.
         think_time: LogNormal,
@@ -84,10 +90,10 @@ enum Purpose {
     Rate,
     Queue,
     Loss,
-    ReorderingDelay,
     Sack,
     Timestamps,
     Requests,
+    Tiny,
     Response,
     ThinkTime,
     VideoSize,
@@ -97,8 +103,8 @@ enum Purpose {
 /// One user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct User {
-    /// The access link: a route from the client to the server and back.
-    pub topology: Topology,
+    /// The network.
+    pub network: UserNetwork,
     /// The writes of both applications.
     pub workload: Workload,
     /// Whether the client offers SACK.
@@ -107,46 +113,70 @@ pub struct User {
     pub timestamps: bool,
 }
 
+/// The hops between a user and the server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserNetwork {
+    /// From the server to the bottleneck.
+    pub before: Vec<HopSpec>,
+    /// The bottleneck, with the outages of its link.
+    pub bottleneck: Vec<HopSpec>,
+    /// From the bottleneck to the user.
+    pub after: Vec<HopSpec>,
+    /// From the user to the server.
+    pub up: Vec<HopSpec>,
+}
+
+impl UserNetwork {
+    /// A route from the user to the server and back that nobody else uses.
+    pub fn topology(&self) -> Topology {
+        let mut topology = Topology::default();
+        let up = topology.add_link("up", self.up.clone());
+        let down = topology.add_link("down", [&self.before[..], &self.bottleneck, &self.after].concat());
+        topology.add_route(&[up], &[down]);
+        topology
+    }
+}
+
 impl Users {
     /// User number `number`, from 0.
     pub fn user(&self, seed: u64, number: u64) -> User {
         let draws = Draws::new(seed, DOMAIN, number);
         User {
-            topology: self.topology(&draws),
+            network: self.network(&draws),
             workload: self.workload(&draws),
             sack: draws.happens(self.sack, Purpose::Sack as u64),
             timestamps: draws.happens(self.timestamps, Purpose::Timestamps as u64),
         }
     }
 
-    fn topology(&self, draws: &Draws) -> Topology {
+    fn network(&self, draws: &Draws) -> UserNetwork {
         let draw = |of: &LogNormal, purpose: Purpose| draws.lognormal(of, purpose as u64, 0);
         let half = HopSpec::Delay(millis(draw(&self.rtt, Purpose::Rtt) / 2.0));
         let loss = draw(&self.loss, Purpose::Loss);
         let rate = draw(&self.rate, Purpose::Rate);
-        let full = draw(&self.queue, Purpose::Queue);
-        let mut down = vec![losses(loss, Some(self.burst))];
-        if let Some(bits) = BitRate::from_bits_per_second((rate * 1e6) as u64) {
-            // One Mbit/s sends 125 bytes per ms.
-            let packets = (full * rate * 125.0 / PACKET) as u32;
-            down.push(HopSpec::Rate { rate: bits, queue: Queue::Packets(packets.max(SMALLEST_QUEUE)) });
+        let queue = Queue::Packets((draw(&self.queue, Purpose::Queue) as u32).max(SMALLEST_QUEUE));
+        let outages = self.outages.map(LossKind::Outages);
+        let rate = BitRate::from_bits_per_second((rate * 1e6) as u64).map(|rate| HopSpec::Rate { rate, queue });
+        let shortcut =
+            HopSpec::Shortcut { probability: probability(self.overtaking), ahead: AHEAD, below: FULL_SEGMENT };
+        UserNetwork {
+            before: vec![shortcut, losses(loss, None)],
+            bottleneck: outages
+                .map(|kind| HopSpec::Loss(LossSpec { kind, transmission: None }))
+                .into_iter()
+                .chain(rate)
+                .collect(),
+            after: vec![half.clone()],
+            up: vec![losses(loss * self.ack_loss, None), half],
         }
-        down.push(half.clone());
-        down.push(HopSpec::Reorder {
-            probability: probability(self.reordered),
-            extra: millis(draw(&self.reordering_delay, Purpose::ReorderingDelay)),
-        });
-        let up = vec![losses(loss * self.ack_loss, None), half];
-        let mut topology = Topology::default();
-        let up = topology.add_link("up", up);
-        let down = topology.add_link("down", down);
-        topology.add_route(&[up], &[down]);
-        topology
     }
 
     fn workload(&self, draws: &Draws) -> Workload {
         match &self.service {
-            Service::Web { requests, response, think_time } => web(draws, *requests, response, think_time),
+            Service::Web { requests, tiny, tiny_response, response, think_time } => {
+                let is_tiny = draws.happens(*tiny, Purpose::Tiny as u64);
+                web(draws, *requests, if is_tiny { tiny_response } else { response }, think_time)
+            }
             Service::Video { size, encoding, burst, block } => {
                 let size = draws.lognormal(size, Purpose::VideoSize as u64, 0) as u64;
                 let encoding = draws.lognormal(encoding, Purpose::Encoding as u64, 0);
@@ -194,6 +224,11 @@ impl Hosts {
     pub fn new(settings: &Settings, client: &Profile, server: &Profile) -> Self {
         let (client, server) = (settings.flow(client), settings.flow(server));
         Self { client: client.client, server: server.server, timers: client.timers }
+    }
+
+    /// The server's ssthresh after a loss follows from the flight size.
+    pub const fn reduce_from_flight(&mut self) {
+        self.server.mechanisms.reduction_base = ReductionBase::FlightSize;
     }
 
     /// Gives the server another early retransmit.

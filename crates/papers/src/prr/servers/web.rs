@@ -1,8 +1,7 @@
 //! §5.3: web servers in DC1 with rate halving, RFC 3517 and PRR. Tables 2, 3 and 5 to 9, figures 1 and 5.
 //!
 //! Given by the paper (§2, tables 1 and 3): 3.1 requests a connection, responses of 7.5 kB on average, 1.9 Mbit/s, SACK for
-//! 96 % and timestamps for 12 % of the users, an initial window of ten segments. Fitted to the baseline: the channel's loss and burst,
-//! and the queue, until retransmission rate, responses with retransmissions and fast retransmits per recovery are near the paper's.
+//! 96 % and timestamps for 12 % of the users, an initial window of ten segments. Fitted to the baseline: `fits/prr-web.toml`.
 //!
 //! Table 9 has two services of which the paper gives neither sizes nor paths. In their place we show the responses of
 //! these users in two groups: those of at most the mean 7.5 kB, and the larger ones.
@@ -16,30 +15,45 @@ use super::rows::Rows;
 use super::tables::{self, count, fast, latency, responses, retransmissions};
 use super::users::{Service, Users};
 use super::{Cell, Evaluation};
+use crate::fit;
 use crate::prelude::*;
+use recoup_path::Outages;
 use recoup_recovery::Recovery;
 
 /// The mean response, in bytes (table 1).
 const MEAN_RESPONSE: f64 = 7500.0;
 
+/// The share of the responses whose short last segment overtakes those before it (footnote 5).
+pub const OVERTAKING: f64 = 0.0075;
+
+/// The fit of the users.
+pub const FIT: &str = "prr-web";
+
+/// The mean response of the connections with one-segment responses, in bytes.
+const TINY: f64 = 500.0;
+
 /// The users of DC1.
-pub fn users() -> Users {
+pub fn users(fit: &Parameters) -> Users {
+    let (tiny, sigma) = (fit.get("tiny"), fit.get("sigma"));
+    // The mean of all is the paper's. That of a lognormal quantity is the median times exp(sigma²/2).
+    let others = (MEAN_RESPONSE - tiny * TINY) / (1.0 - tiny);
+    let seconds = |name: &str| Duration::from_secs_f64(fit.get(name));
     Users {
         rtt: LogNormal { median: 100.0, sigma: 0.9, least: 5.0, most: 3000.0 },
-        // The mean is the median times exp(σ²/2): 1.9 Mbit/s.
+        // The mean is 1.9 Mbit/s.
         rate: LogNormal { median: 1.1524, sigma: 1.0, least: 0.064, most: 50.0 },
-        queue: LogNormal { median: 330.0, sigma: 0.9, least: 20.0, most: 5000.0 },
-        loss: LogNormal { median: 0.005, sigma: 1.0, least: 0.0001, most: 0.3 },
-        burst: 2.0,
+        queue: LogNormal { median: fit.get("queue"), sigma: 0.9, least: 1.0, most: 1000.0 },
+        loss: LogNormal { median: fit.get("loss"), sigma: 1.0, least: 0.0001, most: 0.3 },
+        outages: Some(Outages { sigma: 2.0, ..Outages::new(seconds("outage_gap"), seconds("outage_length")) }),
         ack_loss: 0.5,
-        reordered: 0.0075,
-        reordering_delay: LogNormal { median: 5.0, sigma: 1.0, least: 0.1, most: 200.0 },
+        overtaking: OVERTAKING,
         sack: 0.96,
         timestamps: 0.12,
         service: Service::Web {
             requests: 3.1,
-            // The mean is 7500 bytes.
-            response: LogNormal { median: 3221.8, sigma: 1.3, least: 100.0, most: 1e7 },
+            tiny,
+            tiny_response: LogNormal { median: TINY / 0.125_f64.exp(), sigma: 0.5, least: 100.0, most: 1400.0 },
+            response: LogNormal { median: others / (sigma * sigma / 2.0).exp(), sigma, least: 100.0, most: 1e7 },
             think_time: LogNormal { median: 2000.0, sigma: 1.5, least: 50.0, most: 240_000.0 },
         },
     }
@@ -73,7 +87,7 @@ const PAPERS_TABLE_7: [[f64; 7]; 3] = [
 ];
 
 /// Tables, claims and pictures.
-pub fn evaluate(cells: &[Cell]) -> Evaluation {
+pub fn evaluate(cells: &[Cell], variants: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
     inputs(&mut rows, &cells[0]);
     tables::table2(&mut rows, &cells[0], [24.0, 43.0, 30.0, 2.0, 1.0, 10.0, 17.0]);
@@ -83,6 +97,7 @@ pub fn evaluate(cells: &[Cell]) -> Evaluation {
     table7(&mut rows, cells);
     table8(&mut rows, cells);
     table9(&mut rows, cells);
+    compare_variants(&mut rows, variants);
     figures::figure1(&mut rows, &cells[0]);
     figures::figure5(&mut rows, cells);
     Evaluation {
@@ -108,17 +123,15 @@ pub fn inputs(rows: &mut Rows, cell: &Cell) {
     let share = percent(cell, retransmitted, &all);
     tables::met(rows, cell, "fitted: responses with retransmissions", "%", share, 6.1);
     tables::met(rows, cell, "fitted: fast retransmits per fast recovery", "", tables::per_recovery(cell), 3.15);
-    let population = self::users();
+    let fit = fit::committed(FIT);
+    let population = self::users(&fit);
     for (quantity, unit, value, paper) in [
         ("users", "", users, NAN),
         ("mean rate", "Mbit/s", 1.9, 1.9),
         ("users with SACK", "%", population.sack * 100.0, 96.0),
         ("users with timestamps", "%", population.timestamps * 100.0, 12.0),
         ("RTT without queueing, median", "ms", population.rtt.median, NAN),
-        ("fitted: loss of the channel, median", "%", population.loss.median * 100.0, NAN),
-        ("fitted: burst of losses, mean", "packets", population.burst, NAN),
-        ("fitted: full queue, median", "ms", population.queue.median, NAN),
-        ("packets reordered", "%", population.reordered * 100.0, NAN),
+        ("last short segments that overtake others", "%", population.overtaking * 100.0, NAN),
     ] {
         tables::chosen(rows, cell, quantity, unit, value, paper);
     }
@@ -181,20 +194,42 @@ fn table7(rows: &mut Rows, cells: &[Cell]) {
     }
 }
 
+/// The totals of table 8, and the paper's differences for RFC 3517 and PRR.
+type Total = (&'static str, fn(&Counters) -> u64);
+const TABLE_8: [Total; 5] = [
+    ("all retransmissions", retransmissions),
+    ("fast retransmissions", fast),
+    ("timeouts in recovery", |c| c.timeouts_in(State::Recovery)),
+    ("lost retransmissions that ACKs showed", |c| c.detected_lost_retransmissions),
+    ("lost retransmissions, those of timeouts included", |c| c.lost_retransmissions),
+];
+const PAPERS_TABLE_8: [[f64; 2]; 5] = [[3.7, 2.5], [17.0, 13.0], [-2.5, -5.0], [198.0, 117.0], [NAN, NAN]];
+
 fn table8(rows: &mut Rows, cells: &[Cell]) {
-    type Counted = fn(&recoup_recovery::Counters) -> u64;
-    let counted: [(&str, Counted, [f64; 2]); 5] = [
-        ("all retransmissions", retransmissions, [3.7, 2.5]),
-        ("fast retransmissions", fast, [17.0, 13.0]),
-        ("timeouts in recovery", |c| c.timeouts_in(State::Recovery), [-2.5, -5.0]),
-        ("lost retransmissions that ACKs showed", |c| c.detected_lost_retransmissions, [198.0, 117.0]),
-        ("lost retransmissions, those of timeouts included", |c| c.lost_retransmissions, [NAN, NAN]),
-    ];
-    for (name, of, papers) in counted {
+    for ((name, of), papers) in TABLE_8.into_iter().zip(PAPERS_TABLE_8) {
         rows.differences(("Table 8", format!("{name}, difference from Linux"), "%"), cells, &papers, |base, arm| {
             total(base, arm, count(of))
         });
     }
+}
+
+/// RFC 3517 and PRR as the paper's algorithms, and as Linux, take their base of the reduction.
+fn compare_variants(rows: &mut Rows, variants: &[Cell]) {
+    for (name, of) in TABLE_8 {
+        rows.differences(("Variants", format!("{name}, difference from Linux"), "%"), variants, &[], |base, arm| {
+            total(base, arm, count(of))
+        });
+    }
+    rows.differences(
+        ("Variants", "latency of responses with retransmissions, difference from Linux", "%"),
+        variants,
+        &[],
+        |base, arm| relative(base, arm, latency(|one| one.is_retransmitted), responses(|one| one.is_retransmitted)),
+    );
+    let below: fn(&Recovery) -> bool = |r| tables::pipe_above(r) < 0;
+    rows.each(("Variants", "pipe < ssthresh at the start, of all recoveries", "%"), variants, &[], |cell| {
+        tables::recoveries(cell, below)
+    });
 }
 
 fn table9(rows: &mut Rows, cells: &[Cell]) {
@@ -239,13 +274,13 @@ fn latencies(connection: &Connection, counts: impl Fn(&Answer) -> bool) -> Vec<f
 }
 
 /// A quantity of all recoveries, in ascending order.
-fn of_recoveries(cell: &Cell, of: impl Fn(&Recovery) -> f64) -> Vec<f64> {
+pub fn of_recoveries(cell: &Cell, of: impl Fn(&Recovery) -> f64) -> Vec<f64> {
     let mut values: Vec<f64> = cell.connections.iter().flat_map(|one| one.recoveries()).map(of).collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
-fn cwnd_after(recovery: &Recovery) -> f64 {
+pub fn cwnd_after(recovery: &Recovery) -> f64 {
     recovery.cwnd.0.into()
 }
 

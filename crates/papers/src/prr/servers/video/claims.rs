@@ -2,7 +2,7 @@
 
 use super::super::compare::{percent, points, shown, total};
 use super::super::tables::{self, count, retransmissions, segments};
-use super::{Cell, lost_fast, recovery, sent_in_recovery, slow_start_after, transmit};
+use super::{Cell, below_ssthresh, lost_fast, recovery, sent_in_recovery, slow_start_after, transmit};
 use crate::prelude::*;
 
 /// All claims.
@@ -17,6 +17,7 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
         time_in_recovery(linux, rfc, prr),
         rate(linux, rfc, prr),
         bytes(linux, rfc),
+        below(rfc),
         lost_rfc(rfc),
         lost_few(linux, prr),
         slow_start_linux(linux),
@@ -60,6 +61,11 @@ fn rate(linux: &Cell, rfc: &Cell, prr: &Cell) -> Claim {
 fn bytes(linux: &Cell, rfc: &Cell) -> Claim {
     let difference = points(linux, rfc, sent_in_recovery(), segments);
     claim("table10-bytes").shows(shown(difference, " points")).needs(difference.sized(5.0))
+}
+
+fn below(rfc: &Cell) -> Claim {
+    let share = below_ssthresh(rfc);
+    claim("table10-below-ssthresh").shows(shown(share, " %")).needs(share.sized(40.0))
 }
 
 fn lost_rfc(rfc: &Cell) -> Claim {

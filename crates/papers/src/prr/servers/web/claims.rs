@@ -7,7 +7,7 @@ mod recoveries;
 
 use super::super::compare::{percent, relative, shown, total};
 use super::super::tables::{self, count, fast, latency, pipe_above, responses, retransmissions, slow_start, timeouts};
-use super::{Cell, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
+use super::{Cell, PAPERS_TABLE_7, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
 use crate::prelude::*;
 
 /// All claims.
@@ -23,13 +23,14 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
         large_bursts(c),
         convergence(c),
         below_three(c),
+        windows_as_printed(c),
         similar_windows(c),
         all_retransmissions(c),
         fast_retransmissions(c),
         all_sized("table8-fewer-fast", &[("PRR", total(c.rfc, c.prr, count(fast)), -3.3)]),
         all_sized("table8-timeouts-prr", &[("PRR", timeouts_in_recovery(c.linux, c.prr), -5.0)]),
         all_sized("table8-timeouts-rfc", &[("RFC 3517", timeouts_in_recovery(c.linux, c.rfc), -2.5)]),
-        all_sized("table8-timeouts-prr-rfc", &[("PRR", timeouts_in_recovery(c.rfc, c.prr), -2.6)]),
+        timeouts_prr_rfc(c),
         lost(c),
         lost_order(c),
         latency_retransmitted(c),
@@ -101,14 +102,29 @@ fn below_three(c: Arms<'_>) -> Claim {
     .needs(linux.above(50.0))
 }
 
+/// The windows after recovery at the percentiles of table 7.
+fn windows(cell: &Cell) -> [f64; 7] {
+    let windows = of_recoveries(cell, cwnd_after);
+    TABLE_7.map(|share| quantile(&windows, share).unwrap_or(0.0))
+}
+
+fn list(windows: [f64; 7]) -> String {
+    windows.map(|window| format!("{window:.0}")).join(" ")
+}
+
+/// The windows themselves, as far as the paper's users and ours are alike.
+fn windows_as_printed(c: Arms<'_>) -> Claim {
+    let ours = [windows(c.rfc), windows(c.prr)];
+    let near = |ours: &f64, paper: &f64| (paper / 2.0..=paper * 2.0).contains(ours);
+    let is_near =
+        ours.iter().zip(&PAPERS_TABLE_7[1..]).all(|(ours, paper)| ours.iter().zip(paper).all(|(a, b)| near(a, b)));
+    claim!("table7-quantiles", "RFC 3517 {}; PRR {}", list(ours[0]), list(ours[1])).holds(is_near)
+}
+
 fn similar_windows(c: Arms<'_>) -> Claim {
-    let [linux, rfc, prr] = [c.linux, c.rfc, c.prr].map(|cell| {
-        let windows = of_recoveries(cell, cwnd_after);
-        TABLE_7.map(|share| quantile(&windows, share).unwrap_or(0.0))
-    });
+    let [linux, rfc, prr] = [c.linux, c.rfc, c.prr].map(windows);
     let similar = rfc.iter().zip(&prr).all(|(rfc, prr)| prr >= rfc && prr - rfc <= (0.2 * rfc).max(1.0));
     let larger = linux.iter().zip(&prr).any(|(linux, prr)| prr > linux);
-    let list = |windows: [f64; 7]| windows.map(|window| format!("{window:.0}")).join(" ");
     claim!("table7-similar", "PRR {}; RFC 3517 {}", list(prr), list(rfc)).holds(similar && larger)
 }
 
@@ -133,6 +149,19 @@ fn fast_retransmissions(c: Arms<'_>) -> Claim {
 
 fn timeouts_in_recovery(base: &Cell, arm: &Cell) -> Estimate {
     total(base, arm, count(|c| c.timeouts_in(State::Recovery)))
+}
+
+fn timeouts_prr_rfc(c: Arms<'_>) -> Claim {
+    let against_linux = [c.rfc, c.prr].map(|arm| timeouts_in_recovery(c.linux, arm));
+    let difference = timeouts_in_recovery(c.rfc, c.prr);
+    let [rfc, prr] = against_linux.map(|one| shown(one, " %"));
+    claim!(
+        "table8-timeouts-prr-rfc",
+        "{} (paper -2.6); against Linux RFC 3517 {rfc}, PRR {prr}",
+        shown(difference, " %")
+    )
+    .needs(difference.sized(-2.6))
+    .needs_all(against_linux.map(|one| one.below(0.0)))
 }
 
 fn lost(c: Arms<'_>) -> Claim {

@@ -96,7 +96,7 @@ pub fn too_heavy(c: Arms<'_>) -> Claim {
         move |connection| of(connection, &|one| short(one) && is_heavy(one)),
         move |connection| of(connection, &short),
     );
-    claim("table6-too-heavy").shows(shown(share, " %")).needs(share.above(50.0))
+    claim("table6-too-heavy").shows(shown(share, " %")).needs(share.above(90.0))
 }
 
 pub fn recovery_time(c: Arms<'_>) -> Claim {
