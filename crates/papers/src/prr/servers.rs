@@ -274,6 +274,9 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet> {
     if setup.is_mutated("single-losses") {
         population.outages = None;
     }
+    if setup.is_mutated("heavy-losses") {
+        population.loss.median = 0.08;
+    }
     let cells = run(setup, &population, &id.arms(), users, cores())?;
     let variants = variants(setup, &population, id, &cells)?;
     let found = evaluate(id, &cells, &variants);
