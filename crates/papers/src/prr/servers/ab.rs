@@ -45,7 +45,8 @@ const DOMAIN: u64 = u64::from_le_bytes(*b"prr_ab\0\0");
 const ARMS: [Arm; 3] = [Arm::LINUX, Arm::RFC_3517, Arm::PRR];
 
 /// The users of a link.
-struct Link {
+#[derive(Debug)]
+pub struct Link {
     users: Vec<User>,
     /// When their connections begin.
     starts: Vec<Instant>,
@@ -57,7 +58,7 @@ struct Link {
 
 impl Link {
     /// Link number `number` of the population.
-    fn new(population: &Users, seed: u64, number: usize) -> Self {
+    pub fn new(population: &Users, seed: u64, number: usize) -> Self {
         let first = (number * SHARING) as u64;
         let users: Vec<User> = (first..).take(SHARING).map(|user| population.user(seed, user)).collect();
         let draws = Draws::new(seed, DOMAIN, number as u64);
@@ -79,7 +80,10 @@ impl Link {
     }
 
     /// Runs all connections. `treated` is served by the hosts of an arm, all others by the baseline's.
-    fn run(&self, baseline: &Hosts, treated: Option<(usize, &Hosts)>) -> Result<Vec<Arc<Connection>>, String> {
+    ///
+    /// # Errors
+    /// A network that cannot be built.
+    pub fn run(&self, baseline: &Hosts, treated: Option<(usize, &Hosts)>) -> Result<Vec<Arc<Connection>>, String> {
         let hosts = |user: usize| treated.filter(|(one, _)| *one == user).map_or(baseline, |(_, hosts)| hosts);
         let specs = self.users.iter().enumerate().map(|(user, it)| hosts(user).spec(it)).collect();
         let mut traffic = Connections { link: self, specs, begun: 0, found: vec![None; SHARING] };

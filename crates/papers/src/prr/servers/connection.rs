@@ -149,7 +149,7 @@ impl Connection {
         let sender = ended.endpoints[Host::Server as usize].sender();
         let counters = sender.counters();
         let srtt = sender.rtt().srtt().unwrap_or_default();
-        let connection = Connection {
+        let connection = Self {
             segments_sent: counters.segments_sent,
             busy_ms: counters.busy.as_secs_f64() * 1e3,
             srtt_ms: srtt.as_secs_f64() * 1e3,

@@ -51,7 +51,7 @@ fn all_tables_are_there() {
             2000,
             &[
                 "inputs", "Table 2", "Table 3", "Table 5", "Table 6", "Table 7", "Table 8", "Table 9", "Figure 1",
-                "Figure 5",
+                "Figure 5", "Variants",
             ][..],
         ),
         (Id::Video, 5, &["inputs", "Table 2", "Table 3", "Table 10"]),
@@ -63,5 +63,26 @@ fn all_tables_are_there() {
             assert!(sheet.table.contains(&format!("| {table} ")), "{table}");
             assert!(sheet.csv.contains(&format!(",{table},")), "{table}");
         }
+    }
+}
+
+/// The hosts that serve one user of a link are the only difference between two runs.
+#[test]
+fn a_user_whom_the_baseline_serves_changes_nothing() {
+    let setup = setup(1);
+    let hosts = Arm::LINUX.hosts(&setup, &settings(&setup.base).unwrap());
+    let link = ab::Link::new(&Id::Web.users(), 1, 3);
+    let all = link.run(&hosts, None).unwrap();
+    assert!(all.iter().any(|one| one.disturbed.is_some()) && all.iter().all(|one| one.segments_sent > 0));
+    assert_eq!(link.run(&hosts, Some((7, &hosts))).unwrap(), all);
+}
+
+#[test]
+fn the_ab_test_has_its_tables() {
+    let setup = Setup { users: Some(100), ..crate::experiment::setup_of(NAME, ab::ID, Effort::Quick) };
+    let sheet = ab::sheet(&setup).unwrap();
+    crate::assert_fits_a_terminal(&sheet.table);
+    for table in ["inputs", "Table 8", "Table 9"] {
+        assert!(sheet.table.contains(&format!("| {table} ")), "{table}");
     }
 }
