@@ -54,7 +54,7 @@ fn as_in_the_paper(rtt_ms: u64, mechanism: Mechanism, _: u64) -> f64 {
         (_, Mechanism::Baseline) => 830.0,
         (_, Mechanism::Rtor) => 700.0,
         (_, Mechanism::Tlp) => 760.0,
-        (_, Mechanism::Tlpr) => 650.0,
+        (_, Mechanism::Tlpr | Mechanism::TlprFull) => 650.0,
     }
 }
 

@@ -137,6 +137,8 @@ fn a_connection_without_further_objects_is_closed_at_once() {
     #[derive(Default)]
     struct Fins(Vec<(f64, recoup_units::Direction)>);
     impl crate::Observer for Fins {
+        const WANTS_EVENTS: bool = false;
+
         fn on_packet(
             &mut self,
             now: Instant,

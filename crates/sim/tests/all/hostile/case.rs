@@ -171,6 +171,7 @@ fn any_timers() -> impl Strategy<Value = TimerModel> {
         Just(TimerModel::Exact),
         (1..=500u64).prop_map(|ms| TimerModel::Granularity(Duration::from_millis(ms))),
         prop::sample::select(vec![100, 250, 1000]).prop_map(|hz| TimerModel::LinuxWheel { hz }),
+        prop::sample::select(vec![100, 250, 1000]).prop_map(|hz| TimerModel::LinuxJiffies { hz }),
     ]
 }
 

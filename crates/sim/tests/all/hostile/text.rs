@@ -117,6 +117,7 @@ fn timers_text(timers: TimerModel) -> String {
         TimerModel::Exact => "exact".into(),
         TimerModel::Granularity(step) => format!("granularity:{}", duration_text(step)),
         TimerModel::LinuxWheel { hz } => format!("wheel:{hz}"),
+        TimerModel::LinuxJiffies { hz } => format!("jiffies:{hz}"),
     }
 }
 
@@ -125,6 +126,7 @@ fn timers(text: &str) -> Option<TimerModel> {
         ("exact", "") => TimerModel::Exact,
         ("granularity", step) => TimerModel::Granularity(duration(step)?),
         ("wheel", hz) => TimerModel::LinuxWheel { hz: plain(hz)? },
+        ("jiffies", hz) => TimerModel::LinuxJiffies { hz: plain(hz)? },
         _ => return None,
     })
 }
