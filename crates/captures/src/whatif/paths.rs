@@ -24,8 +24,7 @@ pub(crate) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
     let infer = |(): &mut (), path: usize| {
         let of_path = || paths[path].iter().map(|i| &connections[*i].1);
         let transmissions: Vec<_> = of_path().map(Recorded::transmissions).collect();
-        let bottleneck = Bottleneck::infer(&transmissions);
-        let policer = policer(bottleneck.as_ref(), &transmissions);
+        let (bottleneck, policer) = limits(&transmissions);
         let slowest = if bottleneck.is_none() { Bottleneck::slowest(&transmissions) } else { None };
         Ok::<_, Infallible>(PathFacts { bottleneck, policer, slowest, ack_delays: ack_delays(of_path()) })
     };
@@ -58,10 +57,29 @@ struct PathFacts {
     ack_delays: AckDelays,
 }
 
-/// The policer of a path, unless the limit of a queue explains its losses.
-pub(super) fn policer(bottleneck: Option<&Bottleneck>, connections: &[&[Transmission]]) -> Option<Policer> {
-    let has_limit = bottleneck.is_some_and(|one| one.queue != Queue::Unlimited);
-    if has_limit { None } else { policing::infer(connections) }
+/// What limited the packets of a path: its rate and queue, and a policer.
+///
+/// A queue that drains at a rate and a bucket that fills at it drop alike, so a queue is believed first. But a few losses may
+/// prefer a large backlog where a policer drops packets sent together: it is believed if it explains twice as many losses as the
+/// limit of the queue, which then is none.
+pub(super) fn limits(connections: &[&[Transmission]]) -> (Option<Bottleneck>, Option<Policer>) {
+    let mut bottleneck = Bottleneck::infer(connections);
+    let policer = policing::infer(connections).filter(|policer| {
+        let by_queue =
+            bottleneck.iter().flat_map(|one| connections.iter().map(|sent| overflows(one, sent))).sum::<usize>();
+        let by_policer =
+            |sent: &&[Transmission]| policing::dropped(*policer, sent).into_iter().filter(|is| *is).count();
+        connections.iter().map(by_policer).sum::<usize>() >= 2 * by_queue
+    });
+    if let Some(bottleneck) = bottleneck.as_mut().filter(|_| policer.is_some()) {
+        bottleneck.queue = Queue::Unlimited;
+    }
+    (bottleneck, policer)
+}
+
+/// Losses that the limit of the queue explains.
+fn overflows(bottleneck: &Bottleneck, sent: &[Transmission]) -> usize {
+    bottleneck.passages(sent).passages.iter().filter(|passage| passage.is_overflow).count()
 }
 
 fn ack_delays<'a>(connections: impl Iterator<Item = &'a Recorded>) -> AckDelays {

@@ -45,13 +45,12 @@ type Policers = BTreeMap<IpAddr, Option<Policer>>;
 /// The scenario of these connections, whose senders stand all at the same end. `known`: the profiles by
 /// number.
 pub(super) fn fit(all: &[&Facts], sender: Host, known: &[Profile]) -> InferredScenario {
-    let bottlenecks = bottlenecks(all);
+    let (bottlenecks, policers) = limits(all);
     let limited = Limited::new(all, &bottlenecks);
     let mut settings = vec![rtt(all)];
     settings.extend(limited.iter().flat_map(|one| one.settings(sender.sends())));
     settings.push(mss(all));
     settings.extend(traffic(all));
-    let policers = policers(all, &bottlenecks);
     let limits = limits_of(limited.is_some(), &bottlenecks, &policers);
     settings.extend(drops(all, sender, &limits, &policers));
     settings.extend(reordering(all, sender.sends()));
@@ -105,8 +104,8 @@ fn rtt(all: &[&Facts]) -> InferredSetting {
     setting("rtt", format_duration(rounded), why)
 }
 
-/// The bottlenecks by path, which the address of the peer names.
-fn bottlenecks(all: &[&Facts]) -> Bottlenecks {
+/// The bottlenecks by path, which the address of the peer names, and the policers of those that lost packets.
+fn limits(all: &[&Facts]) -> (Bottlenecks, Policers) {
     let mut paths: BTreeMap<IpAddr, Vec<&[Transmission]>> = BTreeMap::new();
     for facts in all {
         let path = paths.entry(facts.peer).or_default();
@@ -116,8 +115,15 @@ fn bottlenecks(all: &[&Facts]) -> Bottlenecks {
     }
     let mut paths: Vec<_> = paths.into_iter().collect();
     paths.sort_by_key(|(_, connections)| Reverse(connections.len()));
-    let known = paths.into_iter().take(MOST_PATHS);
-    known.map(|(peer, connections)| (peer, Bottleneck::infer(&connections))).collect()
+    let (mut bottlenecks, mut policers) = (Bottlenecks::default(), Policers::default());
+    for (peer, connections) in paths.into_iter().take(MOST_PATHS) {
+        let (bottleneck, policer) = paths::limits(&connections);
+        bottlenecks.insert(peer, bottleneck);
+        if connections.iter().copied().flatten().any(|sent| sent.fate == Fate::Lost) {
+            policers.insert(peer, policer);
+        }
+    }
+    (bottlenecks, policers)
 }
 
 /// The bottleneck of most connections.
@@ -250,19 +256,6 @@ fn limits_of<'b>(
         bottleneck: bottlenecks.get(&facts.peer).and_then(Option::as_ref).filter(|_| is_limited),
         policer: policers.get(&facts.peer).copied().flatten().filter(|_| is_policed),
     }
-}
-
-/// The policers of the paths that lost packets.
-fn policers(all: &[&Facts], bottlenecks: &Bottlenecks) -> Policers {
-    let mut paths: BTreeMap<IpAddr, Vec<&[Transmission]>> = BTreeMap::new();
-    for facts in all.iter().filter(|facts| facts.transmissions.iter().any(|sent| sent.fate == Fate::Lost)) {
-        paths.entry(facts.peer).or_default().push(&facts.transmissions);
-    }
-    let of_path = |(peer, connections): (IpAddr, Vec<&[Transmission]>)| {
-        let bottleneck = bottlenecks.get(&peer).and_then(Option::as_ref);
-        (peer, paths::policer(bottleneck, &connections))
-    };
-    paths.into_iter().map(of_path).collect()
 }
 
 /// Whether at least half of the paths that lost packets have a policer.
