@@ -81,8 +81,8 @@ fn a_policer_comes_back_and_a_full_queue_is_none() {
     let (read, text) = again(&scenario("linux-6", 12, &policed));
     let drop = read.settings.get("drop").unwrap();
     let rule = drop.strip_prefix("policer:").unwrap_or_else(|| panic!("{text}"));
-    let found = numbers(rule);
-    assert!((found[0] / 3.0 - 1.0).abs() < 0.05, "{text}");
+    let rate = recoup_path::quantity::parse_rate(rule.split(',').next().unwrap()).unwrap();
+    assert!((rate.bits_per_second() as f64 / 3e6 - 1.0).abs() < 0.05, "{text}");
     let queued = [("exchanges", "300B>3MB"), ("rate", "3Mbit"), ("queue", "30")];
     let (read, text) = again(&scenario("linux-6", 12, &queued));
     assert!(!read.settings.get("drop").unwrap().contains("policer"), "{text}");
