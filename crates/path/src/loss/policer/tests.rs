@@ -27,7 +27,7 @@ fn in_the_long_run_the_rate_passes_exactly() {
         let mut bucket = bucket(bits, 2 * u64::from(len));
         let (mut now, mut passed) = (Instant::ZERO, 0_u64);
         for _ in 0..100_000 {
-            now = now + Duration::from_nanos(step);
+            now += Duration::from_nanos(step);
             passed += u64::from(!bucket.drops(now, len)) * u64::from(len);
         }
         let arrived = u128::from(now.nanos_since(Instant::ZERO)) * u128::from(bits) / 8_000_000_000;
