@@ -34,7 +34,6 @@ pub mod compare;
 pub mod connection;
 mod early;
 pub mod fits;
-mod pictures;
 mod rows;
 mod tables;
 pub mod users;

@@ -360,7 +360,7 @@ fn chart(cells: &[WebCell], pages: usize) -> LineChart {
     cells.chunks(MECHANISMS.len()).fold(chart.logarithmic().up_to(1.0).steps(), |chart, cells| {
         let WebCell { site, rtt_ms, .. } = &cells[0];
         let letter = cells[0].panel(pages).unwrap_or('-');
-        let line = |cell: &WebCell| distribution::steps(&cell.octs(Selection::Object));
+        let line = |cell: &WebCell| distribution::curve(&cell.octs(Selection::Object));
         chart.panel(format!("({letter}) {site}, RTT {rtt_ms} ms"), cells.iter().map(line))
     })
 }

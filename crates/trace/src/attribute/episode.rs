@@ -9,6 +9,7 @@ mod close;
 mod evidence;
 mod holes;
 mod profile_replay;
+mod replays;
 mod reports;
 mod result;
 mod row;
@@ -16,15 +17,12 @@ mod row;
 use super::{
     context::EpisodeContext,
     identify::Replayed,
-    playback::Playback,
     provisional::ProvisionalRow,
     reduction,
     replay::MOST_REPLAYED,
-    rtt_samples::Estimators,
     tape::{Departure, Retransmitted, Tape},
 };
 use crate::{
-    ablation::{Step, reaches},
     cost::lost::{
         causes::Clues,
         delays::{DELAYED_ACK, LEAST_DELAY},
@@ -40,7 +38,7 @@ use crate::{
     },
 };
 use holes::Holes;
-use profile_replay::{ProfileReplay, drop_unlikely};
+use profile_replay::ProfileReplay;
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Segment};
@@ -620,63 +618,6 @@ impl Episode {
             arrival_verdicts.finish(arrived);
         } else {
             arrival_verdicts.settle(now, arrived);
-        }
-    }
-
-    /// Replays the tape under the candidate profiles. On a known host, the plausible profiles come
-    /// first, and the others only if each of them leaves a retransmission unexplained. Later tapes
-    /// skip the profiles that are far behind. `last`: the recording ends with this tape.
-    fn replay(&mut self, context: &EpisodeContext<'_>, last: bool) {
-        let Some(mut tape) = self.tape.take() else {
-            return;
-        };
-        if self.rows.len() > self.explained && !self.blocks_cut {
-            let playback = Playback::new(&tape, last);
-            if self.profile_replays.is_empty() {
-                self.choose_profiles(&playback, context);
-            } else {
-                drop_unlikely(&mut self.profile_replays, context);
-                self.run_replays(0, &playback, context);
-            }
-        }
-        tape.clear();
-        self.tape = Some(tape);
-    }
-
-    fn choose_profiles(&mut self, playback: &Playback<'_>, context: &EpisodeContext<'_>) {
-        let plausible_profiles: Vec<usize> = match context.vantage {
-            Vantage::Sender => context.sender_profiles().plausible().collect(),
-            _ => Vec::new(),
-        };
-        let new = plausible_profiles.iter().map(|&i| ProfileReplay::new(i));
-        self.profile_replays.extend(new);
-        self.run_replays(0, playback, context);
-        let mut replays = self.profile_replays.iter();
-        if !replays.any(|replay| replay.score().is_full()) {
-            let others = (0..context.candidates.len()).filter(|i| !plausible_profiles.contains(i));
-            self.profile_replays.extend(others.map(ProfileReplay::new));
-            self.run_replays(plausible_profiles.len(), playback, context);
-        }
-    }
-
-    /// Runs the replays from number `first` on.
-    fn run_replays(&mut self, first: usize, playback: &Playback<'_>, context: &EpisodeContext<'_>) {
-        if !reaches(Step::Replay) {
-            return;
-        }
-        let rtts = &playback.tape.beginning.rtts;
-        let mut estimators = Estimators::new(rtts, context.timestamps);
-        for i in first..self.profile_replays.len() {
-            let most = context.most_work.saturating_sub(self.work);
-            let (others, rest) = self.profile_replays.split_at_mut(i);
-            let replay = &mut rest[0];
-            let recorded = &mut self.rows[self.explained..];
-            let known =
-                if self.incomplete { None } else { replay.take_over(others, playback, most, recorded, context) };
-            let run = known.unwrap_or_else(|| replay.run(playback, &mut estimators, most, &mut self.rows, context));
-            self.work += run.work;
-            self.incomplete |= !run.complete;
-            self.too_costly |= !run.complete;
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::super::compare::{points, relative};
 use super::super::connection::Connection;
-use super::super::pictures::distribution;
 use super::super::rows::Rows;
 use super::super::tables::count;
 use super::{Cell, at, of_recoveries};
+use crate::distribution;
 use crate::prelude::*;
 use recoup_recovery::Recovery;
 
@@ -138,7 +138,7 @@ pub fn recovery_times(cells: &[Cell]) -> LineChart {
     )
     .logarithmic()
     .up_to(1.0)
-    .panel("", cells.iter().map(|cell| distribution(&recovery_durations(cell))))
+    .panel("", cells.iter().map(|cell| distribution::curve(&recovery_durations(cell))))
 }
 
 pub fn latency_by_rtt(cell: &Cell) -> LineChart {
@@ -162,5 +162,5 @@ pub fn latency_in_rtts(cell: &Cell) -> LineChart {
     )
     .logarithmic()
     .up_to(1.0)
-    .panel("", [true, false].map(|with| distribution(&in_rtts(cell, with))))
+    .panel("", [true, false].map(|with| distribution::curve(&in_rtts(cell, with))))
 }
