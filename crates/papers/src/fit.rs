@@ -31,8 +31,10 @@ pub struct Fit {
     pub held_out: String,
     /// The seed of the fit. The experiments have another one.
     pub seed: u64,
-    /// How much of the population was run: users, flows or downloads.
+    /// How much of the population was run, in the unit of `size_of`.
     pub size: u32,
+    /// What `size` counts: users, flows, seconds of each world.
+    pub size_of: String,
     /// What the paper prints of its population, and what we chose without looking at results.
     #[serde(default)]
     pub given: Vec<Given>,
@@ -48,7 +50,7 @@ pub struct Fit {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Given {
-    /// What it is.
+    /// The quantity.
     pub about: String,
     /// Its value, with its unit.
     pub value: String,
@@ -62,7 +64,7 @@ pub struct Given {
 pub struct Parameter {
     /// Its name in code.
     pub name: String,
-    /// What it is.
+    /// The quantity.
     pub about: String,
     /// Its unit; empty for a number.
     #[serde(default)]
@@ -175,6 +177,13 @@ impl Fit {
         for target in &mut self.targets {
             target.ours = measured.iter().find(|(name, _)| *name == target.name).map_or(f64::NAN, |(_, value)| *value);
         }
+    }
+
+    /// Whether all targets have the same numbers as those of another run, beyond the rounding of the file. A number that is
+    /// missing is another one.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let is_same = |(a, b): (&Target, &Target)| (a.ours - b.ours).abs() <= 1e-6 * b.ours.abs().max(1e-6);
+        self.targets.iter().zip(&other.targets).all(is_same)
     }
 
     /// The sum of the targets' squared differences in tolerances. A target without a value costs as much as ten.

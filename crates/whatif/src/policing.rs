@@ -83,7 +83,8 @@ fn median(mut values: Vec<u64>) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
-/// The level of the bucket that each transmission met. Packets that arrived passed it. A loss shows that it was lower than the
+/// The level of the bucket that each transmission met, in bytes. By an error of the capture it may be below 0, where a [`Bucket`]
+/// never is. Packets that arrived passed it. A loss shows that it was lower than the
 /// packet, an arrival that it was not, whatever clocks say.
 fn levels(policer: Policer, sent: &[Transmission]) -> impl Iterator<Item = (&Transmission, f64)> {
     let per_nano = policer.rate.bits_per_second() as f64 / 8e9;
@@ -171,9 +172,8 @@ pub(crate) struct Policing {
 
 impl Policing {
     pub fn new(policer: Policer, all: &[Transmission]) -> Self {
-        let met =
-            levels(policer, all).map(|(one, level)| (level, one.fate == Fate::Lost && is_empty(level, one.ip_len)));
-        Self { policer, began: all.first().map_or(Instant::ZERO, |first| first.sent), met: met.collect() }
+        let met = levels(policer, all).map(|(_, level)| level).zip(dropped(policer, all)).collect();
+        Self { policer, began: all.first().map_or(Instant::ZERO, |first| first.sent), met }
     }
 
     /// Whether the policer dropped this transmission of the capture.

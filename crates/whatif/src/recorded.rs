@@ -166,19 +166,16 @@ impl Recorded {
     /// Lets the packets of reruns pass this bottleneck, which connections of the same path show. What its queue
     /// dropped counts no longer among the [`losses`](Self::losses).
     pub fn set_bottleneck(&mut self, bottleneck: &Bottleneck) {
-        self.queueing = Some(Queueing::new(bottleneck, &self.transmissions));
-        self.count_losses();
+        self.set_limits(Some(bottleneck), None);
     }
 
-    /// Lets the packets of reruns meet this policer, which connections of the same path show. What it dropped counts no longer
-    /// among the [`losses`](Self::losses).
-    pub fn set_policer(&mut self, policer: Policer) {
-        self.policing = Some(Policing::new(policer, &self.transmissions));
-        self.count_losses();
-    }
-
-    /// Counts the losses that neither a full queue nor a policer explains.
-    fn count_losses(&mut self) {
+    /// As [`set_bottleneck`](Self::set_bottleneck), with the policer of the path, if connections show one.
+    pub fn set_limits(&mut self, bottleneck: Option<&Bottleneck>, policer: Option<Policer>) {
+        if bottleneck.is_none() && policer.is_none() {
+            return;
+        }
+        self.queueing = bottleneck.map(|bottleneck| Queueing::new(bottleneck, &self.transmissions));
+        self.policing = policer.map(|policer| Policing::new(policer, &self.transmissions));
         let is_explained = |index| {
             self.queueing.as_ref().is_some_and(|queueing| queueing.dropped(index))
                 || self.policing.as_ref().is_some_and(|policing| policing.dropped(index))

@@ -11,7 +11,7 @@ use recoup_tcp::{
 use recoup_trace::read::{CapturedPacket, Tunnel};
 use recoup_units::{BitRate, Direction, FlowId, Instant};
 use recoup_whatif::{
-    ConnectionPackets, Fates, Recorded, Rerunner, Trial, bottleneck::Bottleneck, loss::LossProcess, record,
+    ConnectionPackets, Fates, Recorded, Rerunner, Trial, bottleneck::Bottleneck, loss::LossProcess, policing, record,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -117,23 +117,36 @@ struct Comparison {
     reproduced: usize,
 }
 
-/// Predicts what `other` changes in flows that were captured under `base`.
+/// Predicts what `other` changes in flows over a small queue that were captured under `base`.
 fn compare(base: &str, other: &str, with_bottleneck: bool) -> Comparison {
+    let flows = (0..FLOWS).map(|flow| (flow, small_queue(flow), 10 + flow * 37 % 91));
+    compare_flows(base, other, flows, |all| {
+        if with_bottleneck {
+            let transmissions: Vec<_> = all.iter().map(Recorded::transmissions).collect();
+            let bottleneck = Bottleneck::infer(&transmissions).expect("a bottleneck");
+            assert_eq!(bottleneck.queue, "12".parse().unwrap());
+            all.iter_mut().for_each(|one| one.set_bottleneck(&bottleneck));
+        }
+    })
+}
+
+/// Predicts what `other` changes in these flows (number, path, segments) that were captured under `base`. `learn` adds what they
+/// show together.
+fn compare_flows(
+    base: &str,
+    other: &str,
+    flows: impl Iterator<Item = (u64, PathSpec, u64)>,
+    learn: impl FnOnce(&mut [Recorded]),
+) -> Comparison {
     let [base, other]: [Profile; 2] = [base, other].map(|name| name.parse().unwrap());
     let mut truth = Vec::new();
     let mut all: Vec<Recorded> = Vec::new();
-    for flow in 0..FLOWS {
-        let path = small_queue(flow);
-        let (base_fct, capture) = simulate(&path, &base, flow);
-        truth.push((base_fct, simulate(&path, &other, flow).0));
+    for (flow, path, segments) in flows {
+        let (base_fct, capture) = simulate_segments(&path, &base, flow, segments);
+        truth.push((base_fct, simulate_segments(&path, &other, flow, segments).0));
         all.push(record(&capture.packets, Host::Server, &[]).expect("a suitable capture"));
     }
-    if with_bottleneck {
-        let transmissions: Vec<_> = all.iter().map(Recorded::transmissions).collect();
-        let bottleneck = Bottleneck::infer(&transmissions).expect("a bottleneck");
-        assert_eq!(bottleneck.queue, "12".parse().unwrap());
-        all.iter_mut().for_each(|one| one.set_bottleneck(&bottleneck));
-    }
+    learn(&mut all);
     let mut rerunner = Rerunner::new();
     let mut sum = Comparison { base: 0.0, truth: 0.0, predicted: 0.0, error: 0.0, reproduced: 0 };
     for (recorded, (base_fct, other_fct)) in all.into_iter().map(Arc::new).zip(truth) {
@@ -172,6 +185,29 @@ fn a_rerun_meets_the_queue_that_it_fills_itself() {
         assert!(with.error <= 0.01 * with.base, "{base} {other}: {with:?}");
         assert!(with.error < 0.1 * without.error, "{base} {other}: {with:?} {without:?}");
     }
+}
+
+#[test]
+fn a_rerun_meets_the_policer_that_the_capture_shows() {
+    let policed = |flow| {
+        let rate = BitRate::from_bits_per_second(50_000_000).unwrap();
+        let policer = HopSpec::Loss("policer:2Mbit,25kB".parse().unwrap());
+        let link = HopSpec::Rate { rate, queue: "none".parse().unwrap() };
+        (flow, PathSpec { up: vec![way(flow)], down: vec![policer, link, way(flow)] }, 800)
+    };
+    let compare = |with_policer: bool| {
+        compare_flows("linux-6", "linux-6+reno", (0..12).map(policed), |all| {
+            let transmissions: Vec<_> = all.iter().map(Recorded::transmissions).collect();
+            let policer = policing::infer(&transmissions).expect("a policer");
+            let rate = policer.rate.bits_per_second() as f64;
+            assert!((rate / 2e6 - 1.0).abs() < 0.05, "{policer:?}");
+            let known = with_policer.then_some(policer);
+            all.iter_mut().for_each(|one| one.set_limits(None, known));
+        })
+    };
+    let [with, without] = [true, false].map(compare);
+    assert!(with.reproduced >= 10, "{with:?}");
+    assert!(with.error < 0.5 * without.error, "{with:?} {without:?}");
 }
 
 #[test]

@@ -35,12 +35,7 @@ pub(crate) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
             let recorded = &mut connections[*number].1;
             recorded.set_ack_delays(&facts.ack_delays);
             recorded.set_ack_delays(&of_capture);
-            if let Some(bottleneck) = &facts.bottleneck {
-                recorded.set_bottleneck(bottleneck);
-            }
-            if let Some(policer) = facts.policer {
-                recorded.set_policer(policer);
-            }
+            recorded.set_limits(facts.bottleneck.as_ref(), facts.policer);
             if let Some(slowest) = facts.slowest {
                 recorded.set_slowest(slowest);
             }
@@ -57,11 +52,14 @@ struct PathFacts {
     ack_delays: AckDelays,
 }
 
+/// The losses that a policer must explain for each that the limit of the queue explains.
+const TIMES_AS_MANY: usize = 2;
+
 /// What limited the packets of a path: its rate and queue, and a policer.
 ///
-/// A queue that drains at a rate and a bucket that fills at it drop alike, so a queue is believed first. But a few losses may
-/// prefer a large backlog where a policer drops packets sent together: it is believed if it explains twice as many losses as the
-/// limit of the queue, which then is none.
+/// A queue that drains at a rate and a bucket that fills at it drop alike, so a queue is believed first. By chance, a
+/// few losses of a policer coincide with a large backlog: so the policer is believed if it explains [`TIMES_AS_MANY`] losses, and
+/// the queue has no limit then.
 pub(super) fn limits(connections: &[&[Transmission]]) -> (Option<Bottleneck>, Option<Policer>) {
     let mut bottleneck = Bottleneck::infer(connections);
     let policer = policing::infer(connections).filter(|policer| {
@@ -69,7 +67,7 @@ pub(super) fn limits(connections: &[&[Transmission]]) -> (Option<Bottleneck>, Op
             bottleneck.iter().flat_map(|one| connections.iter().map(|sent| overflows(one, sent))).sum::<usize>();
         let by_policer =
             |sent: &&[Transmission]| policing::dropped(*policer, sent).into_iter().filter(|is| *is).count();
-        connections.iter().map(by_policer).sum::<usize>() >= 2 * by_queue
+        connections.iter().map(by_policer).sum::<usize>() >= TIMES_AS_MANY * by_queue
     });
     if let Some(bottleneck) = bottleneck.as_mut().filter(|_| policer.is_some()) {
         bottleneck.queue = Queue::Unlimited;

@@ -9,8 +9,8 @@ const FIRST_STEP: f64 = 0.1;
 /// The search ends when the steps are smaller than this part of the range.
 const LAST_STEP: f64 = 0.002;
 
-/// Runs the baseline at most `most` times, and returns the best fit that it found, beginning with `fit`. `each` is told the
-/// number of runs so far and the best cost.
+/// Runs the baseline at most `most` times, beginning with `fit`, and returns the best fit. After each run, `each` gets the number
+/// of runs and the best fit so far.
 ///
 /// A pattern search (Hooke and Jeeves, "Direct search solution of numerical and statistical problems", 1961) along the axes:
 /// it needs no derivatives, and the costs of one seed do not change. Each parameter steps up or down while that helps; when no

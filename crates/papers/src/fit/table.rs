@@ -5,8 +5,8 @@ use recoup_table::plain_table;
 
 /// The fit for reading: what was given, fitted, aimed at and held out.
 pub fn text(name: &str, fit: &Fit) -> String {
-    let Fit { about, baseline, held_out, seed, size, .. } = fit;
-    let mut text = format!("{name}: {about}\nFitted to {baseline}; seed {seed}, size {size}.\n");
+    let Fit { about, baseline, held_out, seed, size, size_of, .. } = fit;
+    let mut text = format!("{name}: {about}\nFitted to {baseline}; seed {seed}, {size} {size_of}.\n");
     let mut add = |head: &[&str], rows: Vec<Vec<String>>| {
         if !rows.is_empty() {
             let mut table = plain_table();

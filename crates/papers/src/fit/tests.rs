@@ -12,7 +12,7 @@ fn fit(targets: &str) -> (Fitted, Fit) {
         )
     };
     let toml = format!(
-        "about = ''\nexperiments = []\nbaseline = ''\nheld_out = ''\nseed = 7\nsize = 1\n{}{}{targets}",
+        "about = ''\nexperiments = []\nbaseline = ''\nheld_out = ''\nseed = 7\nsize = 1\nsize_of = 'runs'\n{}{}{targets}",
         parameter("a", "log"),
         parameter("b", "linear")
     );
@@ -48,8 +48,9 @@ fn a_search_keeps_to_its_runs_and_ranges() {
 #[test]
 fn a_target_that_is_not_measured_costs_most() {
     let (fitted, fit) = fit(&target("unknown", 1.0));
-    let measured = search::measured(&fitted, fit).expect("a population");
+    let measured = search::measured(&fitted, fit.clone()).expect("a population");
     assert!(measured.targets[0].ours.is_nan());
+    assert!(!measured.agrees_with(&fit) && fit.agrees_with(&fit));
     assert_eq!(measured.cost(), 100.0);
 }
 

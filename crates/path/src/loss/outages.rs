@@ -1,8 +1,8 @@
 //! Outages of a link: bad states that last a time, whatever is sent meanwhile.
 //!
 //! The bad states of a [`Gilbert–Elliott`](super::GilbertElliott) channel last a number of packets. So they end sooner the
-//! more is sent, and while a retransmission timer backs off they do not end at all. What stops a radio link, or a route that
-//! changes, ends by itself.
+//! more is sent, and while a retransmission timer backs off they do not end at all. A radio fade or a route change ends after
+//! some time, whatever is sent.
 //!
 //! The outages are a function of the seed and of the first flow that reaches the hop: the flows of one link meet the same
 //! ones, flows with paths of their own meet others. No packet changes them.
@@ -19,7 +19,7 @@ use crate::probability::unit;
 /// No outage lasts longer, in s: 31 years.
 const LONGEST_S: f64 = 1e9;
 
-/// When a link is in a bad state. The first good state begins anywhere in it: a link in use for long is met.
+/// When a link is in a bad state. Time 0 is like any other time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outages {
     /// The mean time from the end of an outage to the beginning of the next (exponential); at least 1 ms.

@@ -310,7 +310,7 @@ impl Mechanisms {
         };
         let from = match (rules.restart, rules.full_if_overdue) {
             (true, false) => "the last transmission (TLPR)",
-            (true, true) => "the last transmission (TLPR); in full if overdue as an ACK arrives",
+            (true, true) => "the last transmission (TLPR); in full, as RFC 7765 §4, if overdue as an ACK arrives",
             (false, _) => "the last ACK",
         };
         setting(TAIL_LOSS_PROBE, format!("{pto}; from {from}"), source)

@@ -12,7 +12,7 @@ pub enum Action {
     WriteAndClose(u64),
     /// It closes.
     Close,
-    /// It gives the connection up, as a program does that is told to stop: [`Endpoint::release`](crate::Endpoint::release).
+    /// It closes the connection and reads no more: [`Endpoint::release`](crate::Endpoint::release).
     /// No script has this step.
     Release,
 }

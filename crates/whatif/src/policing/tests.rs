@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::bottleneck::tests::{CASE, Case};
+use crate::transmission::Arrival;
+use recoup_units::{Offset, Span};
+use std::time::Duration;
 
 /// A fast path: what limits its flows is the loss.
 const FAST: Case = Case { rate: 200.0, segments: 3000, flows: 3, ..CASE };
@@ -35,25 +38,47 @@ fn losses_by_chance_are_no_policer() {
     assert_eq!(infer(&[]), None);
 }
 
+/// A packet of this length that the network loses, or that arrives, at this time.
+fn sent(ms: u64, is_lost: bool) -> Transmission {
+    let echo = Instant::from_millis(ms + 40);
+    let arrival = Arrival { echo, ack: None, ack_lost: false, in_order: true, held: Duration::ZERO, duplicates: 0 };
+    Transmission {
+        span: Span { start: Offset::DATA, end: Offset::DATA },
+        copy: 1,
+        sent: Instant::from_millis(ms),
+        ip_len: 1000,
+        fate: if is_lost { Fate::Lost } else { Fate::Arrived(arrival) },
+    }
+}
+
+/// A byte a ms, and a burst of five packets.
+fn slow() -> Policer {
+    Policer { rate: BitRate::from_bits_per_second(8000).unwrap(), burst: 5000 }
+}
+
 #[test]
 fn what_it_dropped_is_told_from_other_losses() {
-    let loss = "policer:3Mbit,30kB";
-    let flows = Case { loss, ..FAST }.run();
-    let policer = Policer { rate: BitRate::from_bits_per_second(3_000_000).unwrap(), burst: 30_000 };
-    for sent in &flows {
-        let dropped = dropped(policer, sent).into_iter().filter(|dropped| *dropped).count();
-        let lost = losses(sent).count();
-        assert!(lost > 15 && dropped * 10 >= lost * 9, "{dropped} of {lost}");
-        let policing = Policing::new(policer, sent);
-        let mut bucket = policing.bucket();
-        // The capture's own packets have their fates.
-        for (index, one) in sent.iter().enumerate().filter(|(_, one)| one.fate != Fate::Unknown) {
-            let arrived = one.fate != Fate::Lost;
-            if !arrived && !policing.dropped(index) {
-                continue;
-            }
-            let passes = policing.passes(&mut bucket, one.sent, one.ip_len, Some((index, arrived)));
-            assert_eq!(passes, arrived, "{index}");
-        }
-    }
+    let mut all: Vec<_> =
+        [(0, false), (0, true), (1, false), (1, false), (2, true)].map(|(ms, lost)| sent(ms, lost)).into();
+    // The first loss meets 4,000 bytes, the second one an empty bucket.
+    assert_eq!(dropped(slow(), &all), [false, false, false, false, true]);
+    // Long after, the bucket is full.
+    all.push(sent(60_000, true));
+    assert_eq!(dropped(slow(), &all).last(), Some(&false));
+}
+
+#[test]
+fn a_packet_of_a_rerun_has_the_fate_of_its_counterpart_or_the_buckets() {
+    let all = [sent(0, false), sent(10, false), sent(20, false), sent(30, false), sent(40, false), sent(50, true)];
+    let policing = Policing::new(slow(), &all);
+    let mut bucket = policing.bucket();
+    let mut passes = |ms, recorded| policing.passes(&mut bucket, Instant::from_millis(ms), 1000, recorded);
+    assert!((0..5).all(|index| passes(10 * index as u64, Some((index, true)))));
+    assert!(!passes(50, Some((5, false))));
+    // At the level of its counterpart, within two packets, it has its fate whatever the level.
+    assert!(passes(60, Some((4, true))));
+    // Otherwise there must be tokens.
+    assert!(!passes(100, None));
+    assert!(!passes(100, Some((0, true))), "its counterpart met a full bucket");
+    assert!(passes(1500, None) && !passes(1500, None));
 }

@@ -38,7 +38,8 @@ fn a_retransmission_lost_twice_is_found_twice() {
     // Up to 16 everything was sent before the second retransmission.
     flow.at(246).sack(0, &[2..=16]).sends("18-22");
     flow.at(321).sack(0, &[2..=17]).sends("fast 1, 23");
-    assert_eq!(flow.sender.counters().lost_retransmissions, 2);
+    let counters = flow.sender.counters();
+    assert_eq!((counters.lost_retransmissions, counters.detected_lost_retransmissions), (2, 2));
 }
 
 #[test]

@@ -193,6 +193,7 @@ fn any_impairment() -> impl Strategy<Value = HopSpec> {
         2 => (up_to(0.1), at_least_half).prop_map(move |(to_bad, to_good)| {
             loss(LossKind::GilbertElliott(GilbertElliott::new(to_bad, to_good)))
         }),
+        // Gaps and lengths with which flows still end, as the probabilities of the other losses.
         1 => (1000..20_000u64, 1..500u64, 0..=1u8, up_to(1.0)).prop_map(move |(gap, length, sigma, share)| {
             let outages = Outages::new(Duration::from_millis(gap), Duration::from_millis(length));
             loss(LossKind::Outages(Outages { sigma: sigma.into(), loss: share, ..outages }))
