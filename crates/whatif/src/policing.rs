@@ -7,10 +7,10 @@
 //! the burst is what the bucket must have held to be empty at the first loss.
 //!
 //! **Believed** if the packets of the capture, put through the bucket, find it empty where they were lost
-//! ([`LEAST_EXPLAINED`]) and not where they arrived ([`MOST_CONTRADICTED`]), and chance would put the losses there once in a
+//! (`LEAST_EXPLAINED`) and not where they arrived (`MOST_CONTRADICTED`), and chance would put the losses there once in a
 //! thousand times: the trials are runs of losses, as for the limit of a queue.
 //!
-//! **Not seen**: a policer that seldom dropped anything ([`FEWEST`]); one whose bucket serves several connections at once, or
+//! **Not seen**: a policer that seldom dropped anything (`FEWEST`); one whose bucket serves several connections at once, or
 //! whose rate changes; one behind a queue that drops first.
 
 use crate::bottleneck::binomial_tail;
