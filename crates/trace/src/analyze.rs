@@ -17,6 +17,7 @@
 //! | --- | --- |
 //! | `analyzer` | reads one capture after the other, and can pause in between |
 //! | `saved` | keeps a paused analysis |
+//! | `live` | analyzes packets as they come |
 //! | `merge` | merges paused analyses |
 //! | `feed` | deals packets out in rounds, with times that never go back |
 //! | `round` | the packets of a round, divided among the shards |
@@ -28,6 +29,7 @@
 mod analyzer;
 mod exchange;
 mod feed;
+mod live;
 mod merge;
 mod partition;
 mod round;
@@ -37,6 +39,7 @@ mod selection;
 mod shard;
 
 pub use crate::finding::Findings;
+pub use crate::follow::table::Look;
 use crate::{
     attribute::provisional::ChangedHosts,
     finding::{Connection, ConnectionKey, Retransmission, Revision},

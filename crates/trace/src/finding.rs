@@ -31,6 +31,12 @@ pub trait Findings: Send {
     /// [provisional](Retransmission::provisional) one is revised, perhaps more than once.
     fn revision(&mut self, revision: &Revision);
 
+    /// A connection that is open, as it would be reported if the capture ended here. Only
+    /// [`Analyzer::look`](crate::analyze::Analyzer::look) passes it on, and again whenever it looks.
+    fn so_far(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        _ = (connection, retransmissions);
+    }
+
     /// The connections over time, if [`Settings::timeline`](crate::analyze::Settings::timeline)
     /// asks for it. Retransmissions are not counted in it: their findings come one by one.
     fn timeline(&mut self, timeline: Timeline) {

@@ -39,7 +39,7 @@ const MOST_INSEPARABLE: u64 = 8;
 pub struct Analyzer<F> {
     pub(super) state: SavedAnalysis,
     /// Those of each shard.
-    findings: Vec<F>,
+    pub(super) findings: Vec<F>,
     /// Without threads, or if the system provides none, the calling thread does everything.
     threads: Option<ThreadPool>,
 }
@@ -152,7 +152,7 @@ impl<F: Findings> Analyzer<F> {
     }
 
     /// Calls `run` on the threads, and says whether there are several.
-    fn on_threads(&mut self, run: impl FnOnce(&mut Self, bool) + Send) {
+    pub(super) fn on_threads(&mut self, run: impl FnOnce(&mut Self, bool) + Send) {
         match self.threads.take() {
             Some(pool) => {
                 pool.install(|| run(self, true));

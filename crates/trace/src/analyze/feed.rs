@@ -154,6 +154,20 @@ impl PacketFeed {
         self.round = most;
     }
 
+    /// No packet that was captured before `now` will come: ends a round that is not complete. Returns its facts; `None` before
+    /// the first packet.
+    pub fn end_round(&mut self, round: &mut Round, now: Instant) -> Option<RoundFacts> {
+        self.take_ahead(round);
+        self.dealt = self.dealt.saturating_add(round.len() as u64);
+        let latest = self.latest?.max(self.corrected(now));
+        let order = match self.most_late {
+            0 => RoundOrder::Sorted,
+            late => RoundOrder::Unsorted { until: held_from(latest, late) },
+        };
+        let facts = self.facts(order);
+        Some(RoundFacts { latest: latest.min(self.window_times.1), ..facts })
+    }
+
     /// Goes on by the clock that shows the later time.
     pub fn merge(&mut self, other: Self, frames: u64) {
         self.most_late = self.most_late.max(other.most_late);
@@ -176,8 +190,7 @@ impl PacketFeed {
     /// No packet will come that was captured before, if none is later than twice as late as those so far. All shards hold
     /// back packets of the same time, so that a connection's number does not depend on its shard.
     fn sorted_until(&self, most_late: u64) -> Instant {
-        let held = most_late.saturating_mul(2).min(MOST_LATE);
-        Instant::from_nanos(self.latest.unwrap_or_default().as_nanos().saturating_sub(held))
+        held_from(self.latest.unwrap_or_default(), most_late)
     }
 
     /// How many packets make the next round complete.
@@ -293,4 +306,9 @@ impl PacketFeed {
         }
         time
     }
+}
+/// Packets that were captured after this time may still be overtaken, if none is later than twice as late as those so far.
+fn held_from(latest: Instant, most_late: u64) -> Instant {
+    let held = most_late.saturating_mul(2).min(MOST_LATE);
+    Instant::from_nanos(latest.as_nanos().saturating_sub(held))
 }

@@ -11,7 +11,7 @@ use crate::{
     follow::{
         packed::PackedPackets,
         points::Pair,
-        table::{ConnectionTable, KeepingCost, Limits, Separation},
+        table::{ConnectionTable, KeepingCost, Limits, Look, Separation},
     },
     hosts::{HostFacts, KnownHosts},
     read::LeftOut,
@@ -155,6 +155,16 @@ impl Shard {
     /// More became known of hosts.
     pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
         self.connections.revise(changed, findings);
+    }
+
+    /// From now on remembers which connections packets came of.
+    pub fn begin_looks(&mut self) {
+        self.connections.begin_looks();
+    }
+
+    /// Passes on open connections, as they would be reported if the capture ended here.
+    pub fn look(&mut self, whom: Look, findings: &mut impl Findings) {
+        self.connections.look(whom, findings);
     }
 
     /// The number of open connections.

@@ -23,6 +23,7 @@ use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
 mod away;
 mod duplicates;
+mod looked;
 mod lost;
 mod merged;
 mod merged_analyses;
@@ -150,6 +151,7 @@ fn finished<F: Findings>(
 
 fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     paused::check(packets, settings);
+    looked::check(packets, settings);
     selection::check(packets, settings);
     plain::check(packets, settings);
     let kept = merged_parts(follow(packets.iter().copied(), settings, Kept::default));

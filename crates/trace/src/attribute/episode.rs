@@ -71,7 +71,7 @@ const FAILED_COPIES: u16 = 2;
 const RECENT_ROWS: usize = 64;
 
 /// The recording, the possible retransmissions and their verdicts of one direction.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Episode {
     /// `None` while nothing is recorded.
     tape: Option<Box<Tape>>,

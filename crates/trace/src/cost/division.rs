@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 const NEVER: Instant = Instant::from_nanos(u64::MAX);
 
 /// Where the life of a direction goes. The times of most directions are in the first fields.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Division {
     /// Since when the sender is known; `NEVER` during the handshake.
     begun: Instant,
@@ -55,7 +55,7 @@ pub(crate) struct Division {
 }
 
 /// State that few directions need. Times are in ns.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct RareTime {
     recovering: u64,
     zero_window: u64,

@@ -55,7 +55,7 @@ pub(crate) use succession::Owner;
 use tunnels::Tunnels;
 
 /// The state of one connection. What each packet needs comes first, as in [`DirectionState`].
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub(crate) struct ConnectionState {
     // The first cache line: what every packet needs.
@@ -357,6 +357,12 @@ impl ConnectionState {
                 && timed.packet.at != syn.captured_at
                 && fingerprint_of_syn(&timed.packet) == syn.fingerprint
         })
+    }
+
+    /// Whether it has packets that may be retransmissions.
+    pub fn has_rows(&self) -> bool {
+        let mut episodes = self.directions.iter().filter_map(|direction| direction.episode.as_ref());
+        episodes.any(|episode| episode.last_row().is_some())
     }
 
     /// Data captured again later than at once, in each direction.

@@ -90,7 +90,7 @@ const MOST_JITTER: Duration = Duration::from_millis(20);
 
 /// The state of one direction. With thousands of connections, most of the time goes into fetching it from
 /// memory. So what each packet needs stands together, in as few cache lines as possible.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub(crate) struct DirectionState {
     // The first cache line: what every packet of either direction needs.

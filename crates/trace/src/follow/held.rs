@@ -93,6 +93,21 @@ impl Held {
         self.waiting.push(Waiting { connection, rows });
     }
 
+    /// Passes on an open connection as it would be if the capture ended here.
+    pub fn pass_on_so_far(
+        connection: Connection,
+        rows: Vec<ProvisionalRow>,
+        hosts: &KnownHosts,
+        candidates: &Candidates,
+        findings: &mut impl Findings,
+    ) {
+        let mut open = Waiting { connection, rows };
+        open.settle(hosts, candidates);
+        name_profiles(&mut open.connection, hosts, candidates);
+        let rows: Vec<Retransmission> = open.rows.iter().map(|row| row.retransmission).collect();
+        findings.so_far(open.connection, &rows);
+    }
+
     /// More became known of hosts: revises the verdicts that depend on it.
     pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
         for number in self.waiting.numbers_of(changed.keys().copied()) {
@@ -158,16 +173,7 @@ impl Held {
         candidates: &Candidates,
         findings: &mut impl Findings,
     ) {
-        let ends = [connection.endpoints.src, connection.endpoints.dst];
-        for (direction, end) in connection.directions.iter_mut().zip(ends) {
-            if direction.profile == Identification::Nothing {
-                continue;
-            }
-            assume_defaults(&mut direction.profile);
-            let on_host = hosts.profiles_of(end.ip(), candidates);
-            direction.least_rto = candidates.settle_least_rto(&mut direction.profile, direction.timeouts, on_host);
-            candidates.name_bbr(&mut direction.profile, direction.window, on_host);
-        }
+        name_profiles(&mut connection, hosts, candidates);
         let all: Vec<Retransmission> = rows.iter().map(|row| row.retransmission).collect();
         findings.connection(connection, &all);
         for row in rows {
@@ -175,6 +181,20 @@ impl Held {
                 self.provisional.push(row.retransmission, alternative);
             }
         }
+    }
+}
+
+/// Names the profiles of a connection's senders by what is known of the hosts.
+fn name_profiles(connection: &mut Connection, hosts: &KnownHosts, candidates: &Candidates) {
+    let ends = [connection.endpoints.src, connection.endpoints.dst];
+    for (direction, end) in connection.directions.iter_mut().zip(ends) {
+        if direction.profile == Identification::Nothing {
+            continue;
+        }
+        assume_defaults(&mut direction.profile);
+        let on_host = hosts.profiles_of(end.ip(), candidates);
+        direction.least_rto = candidates.settle_least_rto(&mut direction.profile, direction.timeouts, on_host);
+        candidates.name_bbr(&mut direction.profile, direction.window, on_host);
     }
 }
 

@@ -15,7 +15,7 @@ use std::{net::IpAddr, time::Duration};
 const LONGEST_DISTANCE: u64 = 1_000_000_000;
 
 /// State that both directions of a connection share.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct Shared {
     /// How fast each end responds.

@@ -11,6 +11,7 @@
 mod capture_points;
 mod check;
 mod groups;
+mod look;
 mod merge;
 mod removal;
 mod tunnels;
@@ -40,6 +41,8 @@ pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
 use groups::{Group, Groups};
 use hashbrown::HashTable;
+pub use look::Look;
+use look::Looks;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
@@ -128,6 +131,9 @@ pub(crate) struct ConnectionTable {
     /// The memory of all connections, in bytes.
     memory: usize,
     points: CapturePoints,
+    /// Which connections packets came of, if they are [looked at](Self::look).
+    #[serde(skip)]
+    looks: Option<Box<Looks>>,
 }
 
 /// Where a connection is.
@@ -293,6 +299,7 @@ impl ConnectionTable {
         let OnlyConnection { slot, mut connection, .. } = only;
         self.memory = self.memory.saturating_add_signed(connection.count_memory());
         self.slots[slot as usize] = Some(connection);
+        self.touch(slot);
         slot
     }
 
@@ -460,6 +467,7 @@ impl ConnectionTable {
             self.deliver(slot, &mut connection, side, timed);
             self.memory = self.memory.saturating_add_signed(connection.count_memory());
             self.slots[slot as usize] = Some(connection);
+            self.touch(slot);
         }
     }
 
@@ -563,6 +571,7 @@ impl ConnectionTable {
 
     /// More became known of hosts: revises the findings that depend on it.
     pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
+        self.touch_receivers(changed);
         self.held.revise(changed, findings);
     }
 

@@ -40,7 +40,7 @@ const STEPS_PER_NOTE: u64 = 4;
 const MOST_SAVED_STEPS: u64 = 1 << 20;
 
 /// Decides for one direction which retransmissions were needed, from what the receiver sent back.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct AckVerdicts {
     options: ReceiverOptions,
     pieces: Pieces,

@@ -58,7 +58,7 @@ pub(crate) struct SeenBytes {
 }
 
 /// A segment that arrived below the highest byte seen.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Arrival {
     index: u32,
     span: Span,
@@ -66,7 +66,7 @@ struct Arrival {
     found: ArrivalKind,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum ArrivalKind {
     /// Certainly a retransmission; no older copy has brought the `missing` bytes.
     Retransmission {
@@ -82,7 +82,7 @@ enum ArrivalKind {
 }
 
 /// Decides what the segments are that arrive below the highest byte seen.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ArrivalVerdicts {
     arrivals: VecDeque<Arrival>,
     /// How many were passed on.

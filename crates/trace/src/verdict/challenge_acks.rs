@@ -36,7 +36,7 @@ struct ChallengeAck {
 pub(super) type Number = u64;
 
 /// The challenge ACKs of one direction.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ChallengeAcks {
     kept: VecDeque<ChallengeAck>,
     /// How many were removed.

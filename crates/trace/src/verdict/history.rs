@@ -53,7 +53,7 @@ impl<'a> ReceivedAck<'a> {
 }
 
 /// The receiver's ACKs so far.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct AckHistory {
     /// When the last one came.
     pub at: Instant,

@@ -8,7 +8,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 
 /// A retransmission with undecided pieces.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Pending {
     index: u32,
     /// Undecided sequence space.
@@ -17,7 +17,7 @@ struct Pending {
 }
 
 /// Retransmissions in the order of their numbers.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PendingVerdicts {
     waiting: Vec<Pending>,
     /// Decided ones that were not passed on yet.

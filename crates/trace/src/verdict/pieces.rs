@@ -164,7 +164,7 @@ impl Piece {
 type Map = BTreeMap<Offset, Box<Piece>>;
 
 /// Pieces by where they begin. They do not overlap.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pieces {
     /// Not acknowledged.
     open: Map,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 const MOST_RANGES: usize = 1 << 12;
 
 /// Ranges that neither overlap nor touch, in order. Mostly there are few.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sacked(Vec<Span>);
 
 impl Sacked {

@@ -17,9 +17,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn of(analyzer: Analyzer<Kept>) -> Self {
+    pub fn of<F: Findings + Into<Kept>>(analyzer: Analyzer<F>) -> Self {
         let (analysis, _) = analyzer.finish_all();
-        let kept = merged_parts(analysis.findings);
+        let kept = merged_parts(analysis.findings.into_iter().map(Into::into).collect());
         Self {
             connections: kept.connections,
             retransmissions: kept.retransmissions,
@@ -27,6 +27,13 @@ impl Outcome {
             hosts: analysis.hosts,
             counts: analysis.counts,
         }
+    }
+}
+
+impl Outcome {
+    /// Whether timestamps were corrected.
+    pub fn has_clock_anomalies(&self) -> bool {
+        self.counts.clock != Default::default()
     }
 }
 

@@ -14,7 +14,7 @@ const ENOUGH_TO_DROP: u32 = 16;
 const FAR_BEHIND: f64 = 0.25;
 
 /// One candidate profile's replay of an episode.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ProfileReplay {
     pub candidate: usize,
     /// The replay of the current recording.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 const MOST_KNOWN: usize = 8;
 
 /// The tunnels of a connection's packets.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tunnels {
     /// As [`TimedPacket::network`].
     network: u8,

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 const LEAST_SPIKE: u64 = LEAST_DELAY.as_nanos() as u64;
 
 /// The state of a direction captured away from its sender.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct AwayState {
     /// When the latest packet left.
     departed: Departure,

@@ -128,7 +128,7 @@ pub(super) struct HeardSoFar {
 }
 
 /// The latest ACKs.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecentAcks {
     /// Apart from the others: most ACKs repeat it.
     last: Option<RecentAck>,
