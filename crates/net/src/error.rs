@@ -45,6 +45,48 @@ pub enum NetError {
         "cannot reach a host of Recoup's through its namespace: expected a system that lets net.ipv4.ip_forward be set there (/proc/sys may be mounted read-only)"
     )]
     Forwarding,
+    /// No interface has this name.
+    #[error("no interface {name}: expected {expected}")]
+    UnknownInterface {
+        /// The name.
+        name: String,
+        /// The names that exist, and a similar one.
+        expected: String,
+    },
+    /// The process may not capture.
+    #[error(
+        "cannot {what}: expected the capability CAP_NET_RAW (and CAP_SYS_ADMIN for other network namespaces): run it as root, or grant it once by `sudo setcap cap_net_raw+ep {program}`"
+    )]
+    CaptureRights {
+        /// What was to be done.
+        what: String,
+        /// The path of this program, as a shell reads it.
+        program: String,
+    },
+    /// The process may not enter a network namespace.
+    #[error(
+        "cannot enter the network namespace {namespace}: expected the capability {needed}: run it as root, or grant it once by `sudo setcap {granted}+ep {program}`"
+    )]
+    NamespaceRights {
+        /// The namespace, as it was asked for.
+        namespace: String,
+        /// The capabilities that it takes.
+        needed: &'static str,
+        /// The same with that to capture, for setcap(8).
+        granted: &'static str,
+        /// The path of this program, as a shell reads it.
+        program: String,
+    },
+    /// There is no such network namespace.
+    #[error("no network namespace {name}: {why}, expected {expected}")]
+    UnknownNamespace {
+        /// The namespace, as it was asked for.
+        name: String,
+        /// What is not there.
+        why: String,
+        /// What was expected.
+        expected: String,
+    },
     /// A Recoup host refused a request.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -67,4 +109,17 @@ impl NetError {
         let what = what.into();
         move |source| Self::System { what, source: source.into() }
     }
+
+    /// The error of capturing without the right to; it was to do `what`.
+    pub(crate) fn capture_rights(what: &str) -> Self {
+        Self::CaptureRights { what: what.into(), program: this_program() }
+    }
+}
+
+/// The path of this program, as a shell reads it.
+pub(crate) fn this_program() -> String {
+    let path = std::env::current_exe().unwrap_or_else(|_| "recoup".into());
+    let path = path.to_string_lossy();
+    let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
+    if is_plain { path.into_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }

@@ -18,6 +18,7 @@
 //! | `relay`, `packet`, `clock`, `log`, `capture`, `report` | the emulator: packets through two chains in real time, their outcomes and delays |
 //! | `tun`, `vnet`, `buffers`, `write_batch` | devices with and without offloads; packets written in batches (io_uring) |
 //! | `host` | connections on real packets: demultiplexing, timers, checksums, ICMP, the budget of challenge ACKs |
+//! | `packet_socket`, `interface` | frames of interfaces: rings shared with the kernel, filters, several rings in the order of time |
 //! | `testbed` (`meter`, `events`, `switch`) | a flow between two namespaces, with the kernel's TCP or a host of ours at either end; its cost, measured by its packets |
 
 #![cfg(target_os = "linux")]
@@ -29,10 +30,12 @@ mod clock;
 mod command;
 mod error;
 pub mod host;
+mod interface;
 mod log;
 mod namespace;
 mod netlink;
 mod packet;
+mod packet_socket;
 mod relay;
 mod report;
 mod socket;
@@ -47,9 +50,14 @@ pub use capture::{PacketCapture, Tap};
 pub use clock::{Clock, be_punctual};
 pub use command::{Running, Signaller};
 pub use error::NetError;
+pub use interface::{Interface, interfaces};
 pub use log::{PacketLog, PacketOutcome, PacketRecord};
-pub use namespace::Namespace;
+pub use namespace::{Namespace, NamespaceTarget};
 pub use packet::Tcp;
+pub use packet_socket::{
+    LinkLayer, MergedRings, PacketRing, PacketSocketOptions, Readiness, RingEvent, RingFrame, RingStatistics,
+    USUAL_SNAP, VlanTag, attach_filter,
+};
 pub use relay::{Ends, Relay, carries_super_packets};
 pub use report::{Counts, DeliveryError, Report};
 pub use socket::set_receive_low_water_mark;

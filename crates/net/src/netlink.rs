@@ -19,7 +19,7 @@ use rustix::net::{
     socket_with,
 };
 
-use crate::NetError;
+use crate::{Interface, NetError};
 
 /// A netlink socket of the namespace it was opened in.
 #[derive(Debug)]
@@ -172,6 +172,19 @@ impl Netlink {
         Ok(found)
     }
 
+    /// Every interface of the namespace.
+    pub fn interfaces(&mut self) -> Result<Vec<Interface>, NetError> {
+        let mut found = Vec::new();
+        let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
+        self.dump("list interfaces", request, |answer| {
+            if let RouteNetlinkMessage::NewLink(message) = answer {
+                found.extend(interface(message));
+            }
+        })?;
+        found.sort_by_key(|interface| interface.index);
+        Ok(found)
+    }
+
     /// Packets that the kernel dropped because the interface's queue was full.
     pub fn queue_drops(&mut self, index: u32) -> Result<u64, NetError> {
         let what = "read an interface's counters";
@@ -275,6 +288,25 @@ fn assigned(message: &AddressMessage) -> Option<Assigned> {
         }
     }
     Some(Assigned { interface, address: address?, prefix_len: message.header.prefix_len })
+}
+
+fn interface(message: &LinkMessage) -> Option<Interface> {
+    let header = &message.header;
+    let name = message.attributes.iter().find_map(|a| match a {
+        LinkAttribute::IfName(name) => Some(name.clone()),
+        _ => None,
+    })?;
+    let dropped = message.attributes.iter().find_map(|a| match a {
+        LinkAttribute::Stats64(stats) => Some(stats.rx_dropped.saturating_add(stats.rx_missed_errors)),
+        _ => None,
+    });
+    Some(Interface {
+        name,
+        index: header.index,
+        hardware: header.link_layer_type.into(),
+        is_up: header.flags.contains(LinkFlags::Up),
+        dropped: dropped.unwrap_or(0),
+    })
 }
 
 const fn family(address: IpAddr) -> AddressFamily {

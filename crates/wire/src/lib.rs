@@ -33,8 +33,10 @@
 //! | --- | --- |
 //! | `segment`, `options`, `seq`, `flags`, `ecn` | a TCP segment as a value; sequence numbers are unwrapped here |
 //! | `encode`, `decode`, `headers`, `pcap` | to and from bytes with true checksums, or headers alone, fast; capture files |
+//! | `bpf` | programs that the kernel runs on frames before a socket gets them |
 //! | `payload` | where extension headers and the payload of an IP packet are, for what carries TCP inside |
 
+pub mod bpf;
 mod checksum;
 mod decode;
 mod ecn;
