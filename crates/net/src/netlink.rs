@@ -315,3 +315,6 @@ const fn family(address: IpAddr) -> AddressFamily {
         IpAddr::V6(_) => AddressFamily::Inet6,
     }
 }
+
+#[cfg(test)]
+mod testing;

@@ -153,3 +153,5 @@ impl std::ops::AddAssign for RingStatistics {
     }
 }
 
+#[cfg(test)]
+mod tests;
