@@ -44,8 +44,8 @@ pub use read::{
     ExplainError, ExplainedPage, MOST_CONNECTIONS, PageRequest, explain, explain_all, explain_as_page,
     explain_connection,
 };
-pub use report::{CauseLine, Comparison, ConnectionLine, Report};
-pub(crate) use report::{GROUPS, cause_title};
+pub(crate) use report::GROUPS;
+pub use report::{CauseLine, Comparison, ConnectionLine, Report, cause_title, episode, state_title};
 pub(crate) use text::wrap;
 pub use text::{TextShape, explanation_text};
 pub use total::Total;

@@ -39,4 +39,4 @@ mod text_table;
 pub mod time_window;
 pub mod tmix;
 pub mod whatif;
-mod wording;
+pub mod wording;

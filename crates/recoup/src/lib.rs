@@ -50,6 +50,10 @@ enum Command {
     Explain(explain::Args),
     /// Run every connection of a capture again with other settings or loss recovery, and say what would have helped
     Whatif(whatif::Args),
+    /// Explain connections while they are open: what is retransmitted, why, and what it costs
+    #[cfg(target_os = "linux")]
+    #[command(disable_help_flag = true)]
+    Watch(separate::Args),
     /// Compare two captures, before and after a change: what changed beyond chance, and whether a prediction came true
     Compare(compare::Args),
     /// Explain every retransmission of packet captures: why it was sent, and whether it was needed
@@ -122,6 +126,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => separate::run("mcp", "recoup-mcp", &args),
         Command::Paper(args) => separate::run("paper", "recoup-papers", &args),
+        #[cfg(target_os = "linux")]
+        Command::Watch(args) => separate::run("watch", "recoup-watch", &args),
         Command::Explain(args) => explain::run(&args),
         Command::Whatif(args) => whatif::run(&args),
         Command::Compare(args) => compare::run(&args),

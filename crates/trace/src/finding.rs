@@ -4,11 +4,13 @@ mod cost;
 mod ecn;
 mod renumber;
 mod revision;
+mod since;
 
 pub use cost::{Cause, EpisodeCost, LostTime, Policer, SenderState, TimeByState, WhyUnknown};
 pub use ecn::{EcnCounts, EcnMode};
 pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
+pub use since::Sums;
 
 use crate::{
     follow::points::Mark,
@@ -611,6 +613,13 @@ impl Tally {
             for (mine, theirs) in mine.iter_mut().zip(theirs) {
                 *mine += theirs;
             }
+        }
+    }
+
+    /// Takes away an earlier state of the same counts.
+    fn subtract(&mut self, earlier: &Self) {
+        for (mine, earlier) in self.0.iter_mut().flatten().zip(earlier.0.iter().flatten()) {
+            *mine = mine.saturating_sub(*earlier);
         }
     }
 

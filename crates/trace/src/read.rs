@@ -21,6 +21,7 @@
 //! | `packet` | passes packets on in a compact form |
 //! | `link`, `tunnel` | find the IP packet in a frame, and in an IP packet that carries another one |
 //! | `frames` | decode the segment and count frames |
+//! | `device` | the same for frames that a device gives, one by one |
 //! | `joined` | reads several files as one capture |
 //! | `counts`, `error` | what was read and skipped; why a capture cannot be read |
 //!
@@ -43,6 +44,7 @@ mod classic;
 mod clock;
 mod copied;
 mod counts;
+mod device;
 mod error;
 mod frames;
 mod icmp;
@@ -71,6 +73,7 @@ use records::{Records, name_of};
 
 pub use copied::{CopiedFrame, CopiedRecord, CopyReader};
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
+pub use device::{DeviceFrame, FrameDecoder};
 pub use error::ReadError;
 pub use joined::{CapturePart, Joined, JoinedFile, JoinedFiles, JoinedOrder, OrderedPackets};
 #[cfg(not(target_family = "wasm"))]

@@ -12,10 +12,12 @@ use super::total::Total;
 use crate::analysis::Analyzed;
 use crate::wording::{bytes, capitalized, capture_name, count, duration, grouped, list, percent_of};
 pub use causes::CauseLine;
-pub(crate) use causes::{GROUPS, cause_title};
-pub(super) use causes::{costly, episode, most_costly, occurrences};
+pub(crate) use causes::GROUPS;
+pub use causes::{cause_title, episode};
+pub(super) use causes::{costly, most_costly, occurrences};
 pub use compared::Comparison;
-pub(super) use states::{state_share, state_title};
+pub(super) use states::state_share;
+pub use states::state_title;
 use std::sync::Arc;
 use std::time::Duration;
 

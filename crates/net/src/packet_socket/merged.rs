@@ -117,6 +117,12 @@ impl MergedRings {
         self.names.get(number)?.as_deref()
     }
 
+    /// How long frames wait in the rings at most: once [`drain`](Self::drain) hands out none, all that were seen before that
+    /// time were handed out.
+    pub const fn hold(&self) -> Duration {
+        self.hold
+    }
+
     /// Whether all interfaces are gone.
     pub fn is_over(&self) -> bool {
         self.members.is_empty()

@@ -12,7 +12,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelI
 use recoup_units::Instant;
 
 impl<F: Findings> Analyzer<F> {
-    /// From now on, open connections can be [looked at](Self::look). It is not saved with the analysis.
+    /// From now on, troubled connections can be [looked at](Self::look). It is not saved with the analysis.
     pub fn begin_looks(&mut self) {
         self.state.shards.shards.iter_mut().for_each(super::Shard::begin_looks);
     }
@@ -32,8 +32,8 @@ impl<F: Findings> Analyzer<F> {
         });
     }
 
-    /// Passes on open connections that packets came of since the last such look, as they would be reported if the capture ended
-    /// here ([`Findings::so_far`]). One with many retransmissions is looked at less often.
+    /// Passes on open connections as they would be reported if the capture ended here ([`Findings::so_far`]). Of the troubled, one
+    /// with many retransmissions is looked at less often.
     pub fn look(&mut self, whom: Look) {
         self.on_threads(|this, in_parallel| {
             let shards = &mut this.state.shards.shards;

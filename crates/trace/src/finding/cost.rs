@@ -78,6 +78,14 @@ impl TimeByState {
         }
     }
 
+    /// Takes away an earlier state of the same sums.
+    pub(super) fn subtract(&mut self, earlier: &Self) {
+        let mine = self.nanos.iter_mut().chain(&mut self.unknown);
+        for (mine, earlier) in mine.zip(earlier.nanos.iter().chain(&earlier.unknown)) {
+            *mine = mine.saturating_sub(*earlier);
+        }
+    }
+
     /// The time in a state.
     pub fn of(&self, state: SenderState) -> Duration {
         Duration::from_nanos(self.nanos[state as usize])
@@ -190,6 +198,14 @@ impl LostTime {
     pub fn total(&self) -> Duration {
         let nanos = self.0.iter().map(|(_, nanos)| *nanos);
         Duration::from_nanos(nanos.fold(0, u64::saturating_add))
+    }
+
+    /// Takes away an earlier state of the same sums.
+    pub(super) fn subtract(&mut self, earlier: &Self) {
+        for (mine, earlier) in self.0.iter_mut().zip(&earlier.0) {
+            mine.0 = mine.0.saturating_sub(earlier.0);
+            mine.1 = mine.1.saturating_sub(earlier.1);
+        }
     }
 
     /// Adds what another direction lost.

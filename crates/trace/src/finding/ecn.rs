@@ -28,6 +28,14 @@ pub struct EcnCounts {
 }
 
 impl EcnCounts {
+    /// Takes away an earlier state of the same counts.
+    pub(super) fn subtract(&mut self, earlier: &Self) {
+        self.capable = self.capable.saturating_sub(earlier.capable);
+        self.marked = self.marked.saturating_sub(earlier.marked);
+        self.reported = self.reported.saturating_sub(earlier.reported);
+        self.reductions = self.reductions.saturating_sub(earlier.reductions);
+    }
+
     /// Adds the counts of another direction.
     pub fn merge(&mut self, other: &Self) {
         self.capable += other.capable;

@@ -42,7 +42,7 @@ fn looked(packets: &[CapturedPacket], settings: &Settings) -> Analyzer<Looked> {
         analyzer.follow(std::iter::once(*packet));
         analyzer.end_round(now);
         analyzer.look(Look::Troubled);
-        analyzer.look(Look::Active);
+        analyzer.look(Look::Since(Instant::ZERO));
     }
     analyzer
 }
@@ -69,7 +69,7 @@ pub fn check(packets: &[CapturedPacket], settings: &Settings) {
     // Packets that wait for earlier ones, or for copies from another capture point, wait no longer.
     let last = packets.iter().map(|packet| packet.at).max().unwrap_or_default();
     analyzer.end_round(last + Duration::from_secs(20));
-    analyzer.look(Look::Active);
+    analyzer.look(Look::Since(Instant::ZERO));
     let mut latest = analyzer.findings.iter().filter_map(|shard| shard.latest.get(&connection.key()));
     if let Some((open, rows)) = latest.next()
         && open.closing == connection.closing
@@ -99,7 +99,7 @@ fn a_look_finds_a_retransmission_before_its_connection_ends() {
     assert_eq!(seen_after(20), [(19, Trigger::Fast.into(), Verdict::Needed, Evidence::TimestampEcho)]);
 }
 
-/// A connection is looked at if something came of it since the last look.
+/// A troubled connection is looked at if something came of it since the last look, and an active one if not too long ago.
 #[test]
 fn silent_connections_are_not_looked_at_again() {
     let mut packets = repaired().packets;
@@ -109,8 +109,11 @@ fn silent_connections_are_not_looked_at_again() {
     let mut analyzer = looked(&packets, &Settings::default());
     let looks = |analyzer: &Analyzer<Looked>| analyzer.findings.iter().map(|shard| shard.looks).sum::<usize>();
     let before = looks(&analyzer);
-    assert!(before > packets.len(), "each packet is looked at, and those of troubled connections twice: {before}");
-    analyzer.look(Look::Active);
+    assert!(before > packets.len(), "one after each packet, and another while something is recovered: {before}");
+    let last = packets.last().expect("packets").at;
     analyzer.look(Look::Troubled);
+    analyzer.look(Look::Since(last + Duration::from_nanos(1)));
     assert_eq!(looks(&analyzer), before);
+    analyzer.look(Look::Since(last));
+    assert_eq!(looks(&analyzer), before + 1);
 }

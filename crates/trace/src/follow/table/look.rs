@@ -3,7 +3,7 @@
 //! A look ends a copy of the connection, and the connection itself goes on, untouched. So what a look finds is what an analysis
 //! of the packets so far finds, and the last finding is the same, however often one looked.
 
-use super::{ConnectionTable, Held};
+use super::{ConnectionState, ConnectionTable, Held};
 use crate::{
     attribute::provisional::ChangedHosts,
     finding::{Closing, Findings},
@@ -16,13 +16,13 @@ use std::{mem::take, time::Duration};
 /// connection, however many it has.
 const PAUSE_FOR_EACH: Duration = Duration::from_micros(20);
 
-/// Which connections are looked at: those that packets came of since the last look of the kind.
+/// Which connections are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// Those with retransmissions.
+    /// Those with retransmissions that packets came of since the last such look, or of whose receivers more became known.
     Troubled,
-    /// All.
-    Active,
+    /// Those that packets came of since this time.
+    Since(Instant),
 }
 
 /// Which connections packets came of.
@@ -30,14 +30,14 @@ pub enum Look {
 pub(super) struct Looks {
     /// By slot.
     seen: Vec<Seen>,
-    /// The slots of which packets came since the last look at the troubled, and at the active. Each is there once.
-    touched: [Vec<u32>; 2],
+    /// The slots of which packets came since the last look at the troubled. Each is there once.
+    touched: Vec<u32>,
 }
 
 /// What is remembered of the connection in a slot.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    is_touched: [bool; 2],
+    is_touched: bool,
     /// It had retransmissions when it was looked at.
     is_troubled: bool,
     /// When it may be looked at again.
@@ -50,11 +50,9 @@ impl Looks {
             self.seen.resize(slot as usize + 1, Seen::default());
         }
         let is_touched = &mut self.seen[slot as usize].is_touched;
-        for (is_touched, touched) in is_touched.iter_mut().zip(&mut self.touched) {
-            if !*is_touched {
-                *is_touched = true;
-                touched.push(slot);
-            }
+        if !*is_touched {
+            *is_touched = true;
+            self.touched.push(slot);
         }
     }
 }
@@ -90,40 +88,47 @@ impl ConnectionTable {
 
     /// Passes on the connections, as they would be reported if the capture ended here.
     pub fn look(&mut self, whom: Look, findings: &mut impl Findings) {
+        match whom {
+            Look::Troubled => self.look_at_troubled(findings),
+            Look::Since(from) => {
+                let slots = self.slots.iter().enumerate();
+                let active = slots.filter_map(|(slot, open)| Some((slot as u32, open.as_deref()?)));
+                for (slot, _) in active.filter(|(_, open)| open.last >= from) {
+                    self.look_at(slot, findings);
+                }
+            }
+        }
+    }
+
+    fn look_at_troubled(&mut self, findings: &mut impl Findings) {
         let Some(mut looks) = self.looks.take() else {
             return;
         };
-        let kind = whom as usize;
-        let mut touched = take(&mut looks.touched[kind]);
+        let mut touched = take(&mut looks.touched);
         touched.retain(|&slot| {
             let seen = &mut looks.seen[slot as usize];
-            if whom == Look::Troubled && seen.due > self.now {
+            if seen.due > self.now {
                 return true;
             }
-            seen.is_touched[kind] = false;
-            let found = self.look_at(slot, whom, findings);
+            seen.is_touched = false;
+            let is_troubled = self.get(slot).is_some_and(ConnectionState::has_rows);
+            let found = if is_troubled { self.look_at(slot, findings) } else { 0 };
             seen.is_troubled = found > 0;
             seen.due = self.now + PAUSE_FOR_EACH * found;
             false
         });
-        // What came meanwhile is touched already.
-        looks.touched[kind] = touched;
+        looks.touched = touched;
         self.looks = Some(looks);
     }
 
     /// Passes on the connection in `slot`. Returns how many retransmissions it has.
-    fn look_at(&self, slot: u32, whom: Look, findings: &mut impl Findings) -> u32 {
-        let Some(open) = self.get(slot) else {
+    fn look_at(&self, slot: u32, findings: &mut impl Findings) -> u32 {
+        // Without a number it cannot be named. It gets one before the next look.
+        let is_followed =
+            |open: &&ConnectionState| open.attention == Attention::Followed && open.number.get().is_some();
+        let Some(open) = self.get(slot).filter(is_followed) else {
             return 0;
         };
-        let is_troubled = open.has_rows();
-        // Without a number it cannot be named. It gets one before the next look.
-        if (whom == Look::Troubled && !is_troubled)
-            || open.attention != Attention::Followed
-            || open.number.get().is_none()
-        {
-            return 0;
-        }
         let mut copy = open.clone();
         let closing = if copy.is_over() { copy.closing() } else { Closing::CaptureEnd };
         let mut rows = Vec::new();

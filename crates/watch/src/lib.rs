@@ -1,0 +1,34 @@
+//! Explains connections while they are open: each retransmission as it leaves, its verdict when the ACK comes that decides it,
+//! what its episode cost, and where the connections' time goes.
+//!
+//! ```text
+//! source: interfaces ─► packets ─► Analyzer (recoup_trace) ─► look ─► said: what is new ─► events ─┬► outlet: lines, JSON lines
+//!                                                              │                                   └► totals
+//!                                                              └► recent: the last minute, as `recoup explain` says it
+//! ```
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `program` | the command line |
+//! | `source` | packets of interfaces, as a source of the analysis |
+//! | `watcher` | reads, analyzes and looks, again and again |
+//! | `said` | what was said of open connections, and so what is new |
+//! | `event` | what is said: findings, revisions, costs, ends, notes |
+//! | `outlet` | where events go: lines for people, JSON lines for programs |
+//! | `totals` | counts since the start, which only go up |
+//! | `recent` | sums of the last minute |
+//! | `signals` | when to end, and when to open files again |
+
+#![cfg(target_os = "linux")]
+
+mod event;
+mod outlet;
+pub mod program;
+mod recent;
+mod said;
+mod signals;
+mod source;
+#[cfg(test)]
+mod testing;
+mod totals;
+mod watcher;

@@ -1,0 +1,141 @@
+//! The command line of `recoup watch`: the program `recoup-watch`.
+
+use crate::outlet::{Form, Outlet};
+use crate::signals::Signals;
+use crate::source::LiveSource;
+use crate::watcher::Watcher;
+use clap::{Parser, ValueEnum};
+use recoup::analysis_args::{parse_idle, parse_threads};
+use recoup::program::{OutputArgs, parse};
+use recoup::{Failure, console};
+use recoup_captures::filter::Filter;
+use recoup_net::{MergedRings, PacketSocketOptions};
+use recoup_support::profile::parse_profile;
+use recoup_support::quantity::{parse_duration, parse_size};
+use recoup_trace::analyze::{ConnectionFilter, Settings};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+const HELP: &str = "\
+Packets are read as the kernel sees them; only headers are kept, and nothing is sent. A
+retransmission is named as it leaves, its verdict when the ACK comes that decides it, and a verdict
+that turns out otherwise is revised. Ctrl-C ends it.
+
+Examples:
+  recoup watch eth0
+  recoup watch any --filter 'port 443' --format jsonl -o findings.jsonl
+
+Exit status: 0 ended by a signal or --for; 2 wrong use, no right to read, or no interface left.";
+
+/// Explain connections while they are open: what is retransmitted, why, whether it was needed, and what it costs
+#[derive(Parser)]
+#[command(name = "recoup watch", bin_name = "recoup watch", version, after_help = HELP)]
+struct Args {
+    /// Interfaces to read, such as eth0; any: all of them
+    #[arg(required = true, value_name = "INTERFACE")]
+    interfaces: Vec<String>,
+    /// Watch only these connections: an expression of tcpdump, such as 'net 10.0.0.0/8 and port 443'
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    filter: Option<Filter>,
+    /// The form of findings: sentences, or a JSON object a line
+    #[arg(long, value_name = "FORM", default_value = "lines")]
+    format: FormName,
+    /// Append findings to this file; - for standard output. SIGHUP opens it again
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    most: Option<Duration>,
+    /// Memory of open connections. Beyond, those that were silent for longest are followed no longer
+    #[arg(long, value_name = "SIZE", default_value = "128MB", value_parser = memory)]
+    memory: usize,
+    /// Consider a connection over after this long without a packet
+    #[arg(long, value_name = "TIME", default_value = "15min", value_parser = parse_idle)]
+    idle: Duration,
+    /// Explain every sender by this profile, such as linux-6 [default: for each sender, the profile that explains most]
+    #[arg(long, value_name = "PROFILE", value_parser = profile)]
+    profile: Option<recoup_recovery::Profile>,
+    /// Number of threads that read and analyze [default: one per core]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    threads: Option<usize>,
+    /// Memory for packets that wait to be read, for each interface
+    #[arg(long, value_name = "SIZE", default_value = "32MB", value_parser = memory)]
+    ring: usize,
+    /// Also take frames for other hosts
+    #[arg(long)]
+    promiscuous: bool,
+    #[command(flatten)]
+    output_args: OutputArgs,
+}
+
+/// The form of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FormName {
+    /// Sentences
+    Lines,
+    /// JSON objects, one a line
+    Jsonl,
+}
+
+fn memory(text: &str) -> Result<usize, String> {
+    let size = parse_size(text)?;
+    let size = (1_000_000..=64_000_000_000).contains(&size).then_some(size);
+    size.and_then(|size| usize::try_from(size).ok()).ok_or_else(|| "expected a size from 1MB to 64GB".into())
+}
+
+fn profile(text: &str) -> Result<recoup_recovery::Profile, String> {
+    parse_profile(text).map_err(|why| format!("{why} (`recoup profiles` lists what there is)"))
+}
+
+/// Watches until it is told to end, and returns the exit status.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let args: Args = match parse(arguments) {
+        Ok(args) => args,
+        Err(status) => return status,
+    };
+    args.output_args.apply();
+    watch(&args).map_or_else(Failure::exit, |()| 0)
+}
+
+fn watch(args: &Args) -> Result<(), Failure> {
+    let signals = Signals::new()?;
+    let options =
+        PacketSocketOptions { ring_bytes: args.ring, promiscuous: args.promiscuous, ..PacketSocketOptions::default() };
+    let rings = MergedRings::open(&interfaces(args)?, &options, 1)?;
+    let source = LiveSource::new(rings, args.interfaces.join(", "));
+    let form = match args.format {
+        FormName::Lines => Form::Lines,
+        FormName::Jsonl => Form::json(),
+    };
+    let outlet = Outlet::open(form, &args.output)
+        .map_err(|why| Failure::Wrong(format!("--output {}: {why}", args.output.display())))?;
+    console::status(format_args!("watching {} (Ctrl-C ends)", args.interfaces.join(", ")));
+    let status = Watcher::new(source, &settings(args), outlet).run(&signals, args.most)?;
+    console::status(status.summary());
+    Ok(())
+}
+
+/// The interfaces by name; none: all.
+fn interfaces(args: &Args) -> Result<Vec<&str>, Failure> {
+    let all = args.interfaces.iter().any(|name| name == "any");
+    match all && args.interfaces.len() > 1 {
+        true => Err(Failure::Wrong("any: expected no other interface beside it, because it stands for all".into())),
+        false if all => Ok(Vec::new()),
+        false => Ok(args.interfaces.iter().map(String::as_str).collect()),
+    }
+}
+
+fn settings(args: &Args) -> Settings {
+    let usual = Settings::default();
+    let filter = args.filter.clone().map(|filter| Arc::new(filter) as Arc<dyn ConnectionFilter>);
+    Settings {
+        profile: args.profile.clone(),
+        idle: args.idle,
+        most_memory: args.memory,
+        threads: args.threads.map_or(usual.threads, |threads| threads - 1),
+        filter,
+        ..usual
+    }
+}

@@ -1,0 +1,46 @@
+//! Signals: SIGINT and SIGTERM end the program with what it has, SIGHUP opens its files again.
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Signals that came.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    end: Arc<AtomicBool>,
+    reopen: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Waits for signals from here on. A second SIGINT or SIGTERM ends the program at once.
+    ///
+    /// # Errors
+    /// When the system does not let the program handle them.
+    pub fn new() -> io::Result<Self> {
+        let signals = Self::default();
+        for signal in [SIGINT, SIGTERM] {
+            // The order matters: the first one finds the flag not set yet.
+            flag::register_conditional_default(signal, Arc::clone(&signals.end))?;
+            flag::register(signal, Arc::clone(&signals.end))?;
+        }
+        flag::register(SIGHUP, Arc::clone(&signals.reopen))?;
+        Ok(signals)
+    }
+
+    /// Whether the program is to end.
+    pub fn is_end(&self) -> bool {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// Ends the program as a signal would.
+    pub fn end(&self) {
+        self.end.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether files are to be opened again, since the last call.
+    pub fn take_reopen(&self) -> bool {
+        self.reopen.swap(false, Ordering::Relaxed)
+    }
+}

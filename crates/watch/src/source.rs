@@ -1,0 +1,141 @@
+//! Packets of interfaces, as a source of the analysis.
+
+use recoup_net::{LinkLayer, MergedRings, RingEvent, RingFrame};
+use recoup_trace::read::{CapturedPacket, Counts, DeviceFrame, FrameDecoder, Packet, PacketSource, ReadError};
+use recoup_units::Instant;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+/// Frames decoded at a time.
+const BATCH: usize = 4096;
+
+/// Reads interfaces. It is dry when all that is due was read, and gives more later.
+pub struct LiveSource {
+    rings: MergedRings,
+    decoder: FrameDecoder,
+    /// Packets that were decoded, from `next` on not given yet.
+    decoded: Vec<Packet>,
+    next: usize,
+    given_out: CapturedPacket,
+    name: String,
+    /// When the rings were read last, and had no more.
+    dry_at: Instant,
+    bytes: u64,
+}
+
+impl LiveSource {
+    pub fn new(rings: MergedRings, name: String) -> Self {
+        Self {
+            rings,
+            decoder: FrameDecoder::default(),
+            decoded: Vec::with_capacity(BATCH),
+            next: 0,
+            given_out: CapturedPacket::from(&Packet::default()),
+            name,
+            dry_at: Instant::ZERO,
+            bytes: 0,
+        }
+    }
+
+    /// Waits until frames are due, something happens to an interface, or `most` has passed.
+    pub fn wait(&mut self, most: Duration) -> io::Result<Vec<RingEvent>> {
+        self.rings.wait(most)
+    }
+
+    /// No packet that was captured before this time will come.
+    pub fn settled(&self) -> Instant {
+        let hold = u64::try_from(self.rings.hold().as_nanos()).unwrap_or(u64::MAX);
+        Instant::from_nanos(self.dry_at.as_nanos().saturating_sub(hold))
+    }
+
+    /// Whether there is nothing left to read from.
+    pub fn is_over(&self) -> bool {
+        self.rings.is_over()
+    }
+
+    /// Asks the kernel what it dropped since the last call. Returns how many frames.
+    pub fn count_dropped(&mut self) -> io::Result<u64> {
+        let statistics = self.rings.take_statistics()?;
+        self.decoder.on_dropped(statistics.dropped);
+        Ok(statistics.dropped)
+    }
+
+    /// Decodes the frames that are due. Returns whether there is a packet.
+    fn refill(&mut self) -> bool {
+        self.decoded.clear();
+        self.next = 0;
+        let (decoder, decoded, bytes) = (&mut self.decoder, &mut self.decoded, &mut self.bytes);
+        loop {
+            let now = now();
+            let mut packet = Packet::default();
+            let count = self.rings.drain(BATCH, |_, frame| {
+                *bytes += frame.on_wire as u64;
+                if decoder.decode(&device_frame(&frame), &mut packet) {
+                    decoded.push(packet);
+                }
+            });
+            if count < BATCH {
+                self.dry_at = now;
+            }
+            if count == 0 || !decoded.is_empty() {
+                return !decoded.is_empty();
+            }
+        }
+    }
+}
+
+fn device_frame<'a>(frame: &RingFrame<'a>) -> DeviceFrame<'a> {
+    let &RingFrame { interface, link, outgoing, at, data, on_wire, .. } = frame;
+    let network = match link {
+        LinkLayer::Ethernet => None,
+        LinkLayer::Network(ether_type) => Some(ether_type),
+    };
+    DeviceFrame { at, network, interface, outgoing, data, on_wire }
+}
+
+/// The time since 1970, by the clock of the frames.
+pub fn now() -> Instant {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Instant::from_nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
+}
+
+impl PacketSource for LiveSource {
+    fn next_or_message(&mut self) -> Option<&CapturedPacket> {
+        let mut packet = Packet::default();
+        if !self.next_into(&mut packet) {
+            return None;
+        }
+        self.given_out = CapturedPacket::from(&packet);
+        Some(&self.given_out)
+    }
+
+    #[inline]
+    fn next_into(&mut self, packet: &mut Packet) -> bool {
+        if self.next == self.decoded.len() && !self.refill() {
+            return false;
+        }
+        *packet = self.decoded[self.next];
+        self.next += 1;
+        true
+    }
+
+    fn counts(&self) -> &Counts {
+        self.decoder.counts()
+    }
+
+    fn taken(&self) -> u64 {
+        self.bytes
+    }
+
+    fn size(&self) -> Option<u64> {
+        None
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn stop(self) -> Result<Counts, ReadError> {
+        Ok(self.decoder.counts().clone())
+    }
+}
