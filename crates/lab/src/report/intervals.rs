@@ -71,25 +71,52 @@ impl Differences {
 /// The intervals of profiles whose flows have paths of their own; `None` with fewer than [`FEWEST_UNITS`] flows.
 pub(super) fn of_flows(costs: &[&Cost], seed: u64) -> Option<Vec<Intervals>> {
     let flows = costs.iter().map(|cost| cost.flows).max()?;
-    let units = flows.min(FLOWS_KEPT.into()) as u32;
+    let units = Units::of(costs, flows);
+    let (count, flows) = (units.count, flows.max(units.count.into()));
     let sample = |cost: &&Cost| {
         let times = cost.fct_by_flow.iter();
-        Sample::new(times.map(|(flow, nanos)| (*flow, 1, *nanos as f64 / 1e6)))
+        Sample::new(times.map(|(flow, nanos)| (units.place(*flow), 1, *nanos as f64 / 1e6)))
     };
     (flows >= FEWEST_UNITS).then(|| {
         let samples: Vec<Sample> = costs.iter().map(sample).collect();
-        let bootstrap = Bootstrap::new(&samples, seed, units, flows);
+        let bootstrap = Bootstrap::new(&samples, seed, count, flows);
         let by_flow = costs.iter().map(|cost| {
-            let mut times = vec![None; units as usize];
+            let mut times = vec![None; count as usize];
             for (flow, nanos) in &cost.fct_by_flow {
-                times[*flow as usize] = Some(*nanos);
+                times[units.place(*flow) as usize] = Some(*nanos);
             }
             times
         });
         let differing = differing(&by_flow.collect::<Vec<_>>());
         let times: Vec<&Durations> = costs.iter().map(|cost| &cost.fct).collect();
-        of(&times, &differing, units.into(), &bootstrap)
+        of(&times, &differing, count.into(), &bootstrap)
     })
+}
+
+/// The flows that are drawn from.
+struct Units {
+    count: u32,
+    /// Their numbers, if there are gaps: a run that is interrupted has flows of every part of it.
+    numbers: Option<Vec<u32>>,
+}
+
+impl Units {
+    fn of(costs: &[&Cost], flows: u64) -> Self {
+        let count = flows.min(FLOWS_KEPT.into()) as u32;
+        let numbers = || costs.iter().flat_map(|cost| cost.fct_by_flow.iter().map(|(flow, _)| *flow));
+        if numbers().all(|flow| flow < count) {
+            return Self { count, numbers: None };
+        }
+        let mut numbers: Vec<u32> = numbers().collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        Self { count: count.max(numbers.len() as u32), numbers: Some(numbers) }
+    }
+
+    /// The place of a flow among them.
+    fn place(&self, flow: u32) -> u32 {
+        self.numbers.as_ref().map_or(flow, |numbers| numbers.partition_point(|number| *number < flow) as u32)
+    }
 }
 
 /// The intervals of profiles in a world: the times of a workload in each run of each profile, and in all runs together.

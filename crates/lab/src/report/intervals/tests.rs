@@ -97,3 +97,17 @@ fn texts_have_as_many_digits_as_they_need() {
         assert_eq!(Estimated { value, interval }.to_text(), text);
     }
 }
+
+/// Several threads run flows from several places on. When they are interrupted, there are gaps.
+#[test]
+fn flows_of_an_interrupted_run_have_gaps_between_their_numbers() {
+    let cost = |add: u64| {
+        let times = [0_u32, 1, 2, 12_500, 12_501, 25_000].map(|flow| (flow, 1_000_000 * (u64::from(flow) + add)));
+        let mut cost = Cost { flows: 6, fct_by_flow: times.to_vec(), ..Cost::default() };
+        times.iter().for_each(|(_, nanos)| cost.fct.add(std::time::Duration::from_nanos(*nanos)));
+        cost
+    };
+    let [first, later] = [0, 7].map(cost);
+    let found = of_flows(&[&first, &later], 1).expect("enough flows")[1];
+    assert_eq!(found.differences.map(|differences| differences.differing), Some(6));
+}
