@@ -17,15 +17,19 @@
 //! | `outlet` | where events go: lines for people, JSON lines for programs |
 //! | `totals` | counts since the start, which only go up |
 //! | `recent` | sums of the last minute |
+//! | `kept` | the latest frames, to be saved or looked at |
+//! | `shared` | what the watcher shares with those that show it |
 //! | `signals` | when to end, and when to open files again |
 
 #![cfg(target_os = "linux")]
 
 mod event;
+mod kept;
 mod outlet;
 pub mod program;
 mod recent;
 mod said;
+mod shared;
 mod signals;
 mod source;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The command line of `recoup watch`: the program `recoup-watch`.
 
+use crate::kept::Kept;
 use crate::outlet::{Form, Outlet};
+use crate::shared::Shared;
 use crate::signals::Signals;
 use crate::source::LiveSource;
 use crate::watcher::Watcher;
@@ -104,15 +106,17 @@ fn watch(args: &Args) -> Result<(), Failure> {
     let options =
         PacketSocketOptions { ring_bytes: args.ring, promiscuous: args.promiscuous, ..PacketSocketOptions::default() };
     let rings = MergedRings::open(&interfaces(args)?, &options, 1)?;
-    let source = LiveSource::new(rings, args.interfaces.join(", "));
+    let name = args.interfaces.join(", ");
+    let shared = Arc::new(Shared::new(name.clone(), Kept::default()));
+    let source = LiveSource::new(rings, name.clone(), Arc::clone(&shared));
     let form = match args.format {
         FormName::Lines => Form::Lines,
         FormName::Jsonl => Form::json(),
     };
     let outlet = Outlet::open(form, &args.output)
         .map_err(|why| Failure::Wrong(format!("--output {}: {why}", args.output.display())))?;
-    console::status(format_args!("watching {} (Ctrl-C ends)", args.interfaces.join(", ")));
-    let status = Watcher::new(source, &settings(args), outlet).run(&signals, args.most)?;
+    console::status(format_args!("watching {name} (Ctrl-C ends)"));
+    let status = Watcher::new(source, &settings(args), shared, Some(outlet)).run(&signals, args.most)?;
     console::status(status.summary());
     Ok(())
 }

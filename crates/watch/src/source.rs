@@ -1,9 +1,11 @@
 //! Packets of interfaces, as a source of the analysis.
 
+use crate::shared::Shared;
 use recoup_net::{LinkLayer, MergedRings, RingEvent, RingFrame};
 use recoup_trace::read::{CapturedPacket, Counts, DeviceFrame, FrameDecoder, Packet, PacketSource, ReadError};
 use recoup_units::Instant;
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// Frames decoded at a time.
@@ -21,10 +23,12 @@ pub struct LiveSource {
     /// When the rings were read last, and had no more.
     dry_at: Instant,
     bytes: u64,
+    shared: Arc<Shared>,
 }
 
 impl LiveSource {
-    pub fn new(rings: MergedRings, name: String) -> Self {
+    /// Reads these rings. Frames are kept in what is shared.
+    pub fn new(rings: MergedRings, name: String, shared: Arc<Shared>) -> Self {
         Self {
             rings,
             decoder: FrameDecoder::default(),
@@ -34,6 +38,7 @@ impl LiveSource {
             name,
             dry_at: Instant::ZERO,
             bytes: 0,
+            shared,
         }
     }
 
@@ -68,9 +73,12 @@ impl LiveSource {
         loop {
             let now = now();
             let mut packet = Packet::default();
+            let mut kept = self.shared.kept();
             let count = self.rings.drain(BATCH, |_, frame| {
+                let frame = device_frame(&frame);
                 *bytes += frame.on_wire as u64;
-                if decoder.decode(&device_frame(&frame), &mut packet) {
+                kept.push(&frame);
+                if decoder.decode(&frame, &mut packet) {
                     decoded.push(packet);
                 }
             });

@@ -2,19 +2,19 @@
 
 use crate::event::Event;
 use crate::outlet::Outlet;
-use crate::recent::{Recent, Survey};
+use crate::recent::Recent;
 use crate::said::Said;
+use crate::shared::{Shared, Status};
 use crate::signals::Signals;
 use crate::source::{LiveSource, now};
-use crate::totals::Totals;
-use recoup_captures::wording::{count, grouped};
+use recoup_captures::wording::count;
 use recoup_net::RingEvent;
 use recoup_trace::analyze::{Analyzer, Findings, Look, Settings};
 use recoup_trace::finding::{Connection, Retransmission, Revision};
-use recoup_trace::read::{Counts, PacketSource, ReadError};
-use recoup_units::Instant;
+use recoup_trace::read::{PacketSource, ReadError};
 use std::io;
 use std::mem::take;
+use std::sync::Arc;
 use std::time::{self, Duration};
 use thiserror::Error;
 
@@ -72,51 +72,30 @@ impl Findings for Heard {
     }
 }
 
-/// What is known at some time.
-#[derive(Debug, Default)]
-pub struct Status {
-    /// What is watched.
-    pub name: String,
-    /// Counts since the start.
-    pub totals: Totals,
-    /// The frames so far.
-    pub counts: Counts,
-    /// Bytes on the wire so far.
-    pub bytes: u64,
-    /// Open connections.
-    pub open: u64,
-    /// Memory of open connections, in bytes.
-    pub memory: usize,
-    /// Frames that the kernel dropped.
-    pub dropped: u64,
-    /// The last survey.
-    pub survey: Option<Survey>,
-}
-
 /// Watches interfaces.
 pub struct Watcher {
     source: LiveSource,
     analyzer: Analyzer<Heard>,
     said: Said,
     recent: Recent,
-    status: Status,
-    outlet: Outlet,
+    shared: Arc<Shared>,
+    outlet: Option<Outlet>,
     next_survey: time::Instant,
     next_statistics: time::Instant,
 }
 
 impl Watcher {
-    pub fn new(source: LiveSource, settings: &Settings, outlet: Outlet) -> Self {
+    /// Shares what it finds, and writes events to `outlet`.
+    pub fn new(source: LiveSource, settings: &Settings, shared: Arc<Shared>, outlet: Option<Outlet>) -> Self {
         let mut analyzer = Analyzer::new(settings, Heard::default);
         analyzer.begin_looks();
-        let status = Status { name: source.name().to_owned(), ..Status::default() };
         let now = time::Instant::now();
         Self {
             source,
             analyzer,
             said: Said::default(),
             recent: Recent::default(),
-            status,
+            shared,
             outlet,
             next_survey: now + SURVEY,
             next_statistics: now + STATISTICS,
@@ -132,8 +111,10 @@ impl Watcher {
         let is_over = |now| signals.is_end() || end.is_some_and(|end| now >= end);
         let mut tick = time::Instant::now();
         while !is_over(time::Instant::now()) && !self.source.is_over() {
-            if signals.take_reopen() {
-                self.outlet.reopen().map_err(WatchError::Outlet)?;
+            if signals.take_reopen()
+                && let Some(outlet) = &mut self.outlet
+            {
+                outlet.reopen().map_err(WatchError::Outlet)?;
             }
             let sleep = end.map_or(SLEEP, |end| end.saturating_duration_since(time::Instant::now()).min(SLEEP));
             let happened = self.source.wait(sleep).map_err(WatchError::Source)?;
@@ -144,7 +125,7 @@ impl Watcher {
             tick = time::Instant::now();
             self.read(tick + TICK);
             self.say()?;
-            self.survey(false)?;
+            self.survey(false);
         }
         self.finish()
     }
@@ -169,13 +150,15 @@ impl Watcher {
             ended.append(&mut heard.ended);
             revisions.append(&mut heard.revisions);
         }
+        let shared = Arc::clone(&self.shared);
+        let lose = |connection: &Connection, has_ended| shared.status().totals.lose(connection, has_ended);
         for (connection, rows) in open {
             self.said.hear(&connection, &rows, false, |event| events.push(event));
-            self.status.totals.lose(&connection, false);
+            lose(&connection, false);
         }
         for (connection, rows) in ended {
             self.said.hear(&connection, &rows, true, |event| events.push(event));
-            self.status.totals.lose(&connection, true);
+            lose(&connection, true);
             self.recent.end(connection.clone(), &rows);
             events.push(Event::Ended { connection: Box::new(connection) });
         }
@@ -184,8 +167,7 @@ impl Watcher {
     }
 
     fn pass_on(&mut self, events: &[Event]) -> Result<(), WatchError> {
-        events.iter().for_each(|event| self.status.totals.hear(event));
-        self.outlet.write(events, now()).map_err(WatchError::Outlet)
+        pass_on(&self.shared, self.outlet.as_mut(), events)
     }
 
     /// Says what happened to interfaces, and what the kernel dropped.
@@ -202,7 +184,7 @@ impl Watcher {
         if time::Instant::now() >= self.next_statistics {
             self.next_statistics = time::Instant::now() + STATISTICS;
             let dropped = self.source.count_dropped().map_err(WatchError::Source)?;
-            self.status.dropped += dropped;
+            self.shared.status().dropped += dropped;
             if dropped > 0 {
                 notes.push(format!(
                     "the kernel dropped {} before they were read: findings about them are missing, and losses are not \
@@ -216,22 +198,25 @@ impl Watcher {
     }
 
     /// Surveys open connections, if it is time to.
-    fn survey(&mut self, now_or_never: bool) -> Result<(), WatchError> {
+    fn survey(&mut self, now_or_never: bool) {
         let begun = time::Instant::now();
-        self.status.counts = self.analyzer.counts();
-        self.status.counts.append(self.source.counts().clone());
-        self.status.bytes = self.source.taken();
-        self.status.open = self.analyzer.open() as u64;
-        self.status.memory = self.analyzer.memory();
-        if begun < self.next_survey && !now_or_never {
-            return Ok(());
+        let settled = self.source.settled();
+        let mut counts = self.analyzer.counts();
+        counts.append(self.source.counts().clone());
+        {
+            let mut status = self.shared.status();
+            (status.counts, status.settled) = (counts, settled);
+            (status.bytes, status.memory) = (self.source.taken(), self.analyzer.memory());
+            status.open = self.analyzer.open() as u64;
         }
-        let at = self.source.settled();
-        self.analyzer.look(Look::Since(Recent::since(at)));
+        if begun < self.next_survey && !now_or_never {
+            return;
+        }
+        self.analyzer.look(Look::Since(Recent::since(settled)));
         let open = self.analyzer.findings_mut().flat_map(|heard| take(&mut heard.open)).collect();
-        self.status.survey = Some(self.recent.survey(at, open));
+        let survey = Arc::new(self.recent.survey(settled, open));
+        self.shared.status().survey = Some(survey);
         self.next_survey = begun + SURVEY.max(begun.elapsed() * SURVEY_SHARE);
-        Ok(())
     }
 
     /// Ends all connections, and says what is new of them.
@@ -239,44 +224,37 @@ impl Watcher {
         self.note(Vec::new())?;
         self.read(time::Instant::now() + TICK);
         self.say()?;
-        self.survey(true)?;
-        let (name, over) = (self.status.name.clone(), self.source.is_over());
-        let Self { source, mut analyzer, mut said, mut status, mut outlet, .. } = self;
+        self.survey(true);
+        let over = self.source.is_over();
+        let Self { source, mut analyzer, mut said, shared, mut outlet, .. } = self;
         analyzer.end_capture(source)?;
         let mut analysis = analyzer.finish()?;
         let mut events = Vec::new();
         for heard in &mut analysis.findings {
             for (connection, rows) in take(&mut heard.ended) {
                 said.hear(&connection, &rows, true, |event| events.push(event));
-                status.totals.lose(&connection, true);
+                shared.status().totals.lose(&connection, true);
                 events.push(Event::Ended { connection: Box::new(connection) });
             }
             events.extend(heard.revisions.iter().map(Said::revise));
         }
-        events.iter().for_each(|event| status.totals.hear(event));
-        outlet.write(&events, now()).map_err(WatchError::Outlet)?;
+        pass_on(&shared, outlet.as_mut(), &events)?;
+        let mut status = shared.status();
         status.counts = analysis.counts;
-        if over { Err(WatchError::Over(name)) } else { Ok(status) }
+        if over { Err(WatchError::Over(status.name.clone())) } else { Ok(status.clone()) }
     }
 }
 
-impl Status {
-    /// What was watched, in a sentence.
-    pub fn summary(&self) -> String {
-        let retransmissions: u64 = self.totals.retransmissions.iter().sum();
-        format!(
-            "{}: {} TCP packets of {}, {}, {}; the kernel dropped {}",
-            self.name,
-            grouped(self.counts.packets),
-            count(self.counts.frames, "frame"),
-            count(self.totals.ended.iter().sum(), "connection"),
-            count(retransmissions, "retransmission"),
-            grouped(self.dropped),
-        )
+/// Counts events, keeps them for those who look later, and writes them.
+fn pass_on(shared: &Shared, outlet: Option<&mut Outlet>, events: &[Event]) -> Result<(), WatchError> {
+    if events.is_empty() {
+        return Ok(());
     }
-}
-
-/// The time since 1970 of a survey, for those who show it.
-pub fn age(at: Instant) -> Duration {
-    now().since(at)
+    let at = now();
+    {
+        let mut status = shared.status();
+        events.iter().for_each(|event| status.totals.hear(event));
+    }
+    shared.keep(events, at);
+    outlet.map_or(Ok(()), |outlet| outlet.write(events, at).map_err(WatchError::Outlet))
 }

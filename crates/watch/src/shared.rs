@@ -1,0 +1,93 @@
+//! What the watcher shares with those that show it: the screen, and the server of metrics.
+
+use crate::event::Event;
+use crate::kept::Kept;
+use crate::recent::Survey;
+use crate::totals::Totals;
+use recoup_captures::wording::{count, grouped};
+use recoup_trace::read::Counts;
+use recoup_units::Instant;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Events that are kept for those who look later.
+const MOST_EVENTS: usize = 2_000;
+
+/// What is known at some time.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    /// What is watched.
+    pub name: String,
+    /// Counts since the start.
+    pub totals: Totals,
+    /// The frames so far.
+    pub counts: Counts,
+    /// Bytes on the wire so far.
+    pub bytes: u64,
+    /// Open connections.
+    pub open: u64,
+    /// Memory of open connections, in bytes.
+    pub memory: usize,
+    /// Frames that the kernel dropped.
+    pub dropped: u64,
+    /// The last survey of the last minute.
+    pub survey: Option<Arc<Survey>>,
+    /// All packets before this time were read.
+    pub settled: Instant,
+    /// Why the watcher has ended, once it has.
+    pub ended: Option<String>,
+}
+
+impl Status {
+    /// What was watched, in a sentence.
+    pub fn summary(&self) -> String {
+        let retransmissions: u64 = self.totals.retransmissions.iter().sum();
+        format!(
+            "{}: {} TCP packets of {}, {}, {}; the kernel dropped {}",
+            self.name,
+            grouped(self.counts.packets),
+            count(self.counts.frames, "frame"),
+            count(self.totals.ended.iter().sum(), "connection"),
+            count(retransmissions, "retransmission"),
+            grouped(self.dropped),
+        )
+    }
+}
+
+/// What the watcher shares. It holds each lock for a short time.
+#[derive(Debug, Default)]
+pub struct Shared {
+    status: Mutex<Status>,
+    events: Mutex<VecDeque<(Instant, Event)>>,
+    kept: Mutex<Kept>,
+}
+
+impl Shared {
+    /// Keeps frames as this memory does.
+    pub fn new(name: String, kept: Kept) -> Self {
+        let status = Status { name, ..Status::default() };
+        Self { status: Mutex::new(status), events: Mutex::default(), kept: Mutex::new(kept) }
+    }
+
+    pub fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The latest events, each with the time when it was said.
+    pub fn events(&self) -> MutexGuard<'_, VecDeque<(Instant, Event)>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The latest frames.
+    pub fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps events that were said at this time.
+    pub fn keep(&self, events: &[Event], at: Instant) {
+        let mut kept = self.events();
+        kept.extend(events.iter().map(|event| (at, event.clone())));
+        let beyond = kept.len().saturating_sub(MOST_EVENTS);
+        kept.drain(..beyond);
+    }
+}
