@@ -9,7 +9,7 @@ pub struct Label(usize);
 /// Builds a program, instruction by instruction.
 ///
 /// A conditional jump reaches 255 instructions, and the jump without a condition any distance. The assembler puts
-/// the latter behind a conditional jump where a label is too far away.
+/// the latter behind a conditional jump whose label is too far away.
 ///
 /// ```
 /// use recoup_wire::bpf::{Assembler, code, run};
@@ -87,19 +87,20 @@ impl Assembler {
             let mut has_grown = false;
             for (index, step) in self.steps.iter().enumerate() {
                 let Step::Branch { yes, no, .. } = step else { continue };
-                let is_near = |label| Some(self.distance(&starts, index, label)? <= 255);
-                if sizes[index] == 1 && !(is_near(*yes)? && is_near(*no)?) {
-                    sizes[index] = 3;
+                let [yes, no] = [self.distance(&starts, index, *yes)?, self.distance(&starts, index, *no)?];
+                let size = 1 + usize::from(is_far(yes)) + usize::from(is_far(no));
+                if size > sizes[index] {
+                    sizes[index] = size;
                     has_grown = true;
                 }
             }
             if !has_grown {
-                return self.encode(&starts, &sizes);
+                return self.encode(&starts);
             }
         }
     }
 
-    fn encode(&self, starts: &[usize], sizes: &[usize]) -> Option<Vec<Instruction>> {
+    fn encode(&self, starts: &[usize]) -> Option<Vec<Instruction>> {
         let mut program = Vec::with_capacity(LONGEST.min(self.steps.len()));
         for (index, step) in self.steps.iter().enumerate() {
             let distance = |label| self.distance(starts, index, label);
@@ -107,15 +108,19 @@ impl Assembler {
             match *step {
                 Step::Plain(instruction) => program.push(instruction),
                 Step::Jump(label) => program.push(jump(distance(label)?)),
-                Step::Branch { code, k, yes, no } if sizes[index] == 1 => {
-                    let [jt, jf] = [u8::try_from(distance(yes)?).ok()?, u8::try_from(distance(no)?).ok()?];
-                    program.push(Instruction { code, jt, jf, k });
-                }
                 Step::Branch { code, k, yes, no } => {
-                    program.push(Instruction { code, jt: 0, jf: 1, k });
-                    // The distances count from the end of the three instructions.
-                    program.push(jump(distance(yes)? + 1));
-                    program.push(jump(distance(no)?));
+                    // A condition that cannot reach its target reaches a jump to it. The distances count from the end of
+                    // the step.
+                    let ends = [distance(yes)?, distance(no)?];
+                    let far: Vec<_> = ends.into_iter().filter(|end| is_far(*end)).collect();
+                    let skipped = ends.map(|end| match far.iter().position(|target| *target == end) {
+                        Some(place) => place,
+                        None => end + far.len(),
+                    });
+                    let [jt, jf] = [u8::try_from(skipped[0]).ok()?, u8::try_from(skipped[1]).ok()?];
+                    program.push(Instruction { code, jt, jf, k });
+                    let jumps = far.iter().enumerate().map(|(place, target)| jump(target + far.len() - 1 - place));
+                    program.extend(jumps);
                 }
             }
         }
@@ -127,6 +132,11 @@ impl Assembler {
         let target = (*self.labels.get(label.0)?)?;
         starts.get(target)?.checked_sub(*starts.get(index + 1)?)
     }
+}
+
+/// Whether a conditional jump may not reach a target: two more instructions may stand before it.
+const fn is_far(distance: usize) -> bool {
+    distance > 253
 }
 
 /// Where each step begins, and where the last one ends.

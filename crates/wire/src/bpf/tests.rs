@@ -25,14 +25,38 @@ fn jumps_reach_any_distance() {
             assert_eq!(run(&program, &[byte], 0), Ok(expected), "{byte} of {count}");
         }
     }
-    let long = any_of_first(1300).unwrap();
-    assert!(long.len() > 3000 && long.len() <= LONGEST, "{}", long.len());
-    assert_eq!((run(&long, &[0], 0), run(&long, &[255], 0)), (Ok(1), Ok(1)));
+    // Two instructions for each condition from which the end is too far away.
+    let long = any_of_first(2000).unwrap();
+    assert!(long.len() > 3700 && long.len() <= LONGEST, "{}", long.len());
+    for byte in 0..=255 {
+        assert_eq!(run(&long, &[byte], 0), Ok(1), "{byte}");
+    }
+}
+
+/// Conditions whose labels are both too far away, or only the second one.
+#[test]
+fn both_ways_of_a_condition_reach_any_distance() {
+    for (before, between) in [(300, 300), (300, 0), (0, 300), (253, 0), (254, 0), (255, 0), (252, 1), (10, 243)] {
+        let mut program = Assembler::default();
+        let [yes, no] = [(); 2].map(|()| program.label());
+        program.push(code::LOAD_BYTE, 0);
+        program.branch(code::IF_AT_LEAST, 7, yes, no);
+        let filler = |program: &mut Assembler, count| (0..count).for_each(|_| program.push(code::RETURN, 3));
+        filler(&mut program, before);
+        program.place(yes);
+        program.push(code::RETURN, 1);
+        filler(&mut program, between);
+        program.place(no);
+        program.push(code::RETURN, 2);
+        let program = program.finish().unwrap();
+        let ends = [7, 6].map(|byte| run(&program, &[byte], 0));
+        assert_eq!(ends, [Ok(1), Ok(2)], "{before} {between}");
+    }
 }
 
 #[test]
 fn programs_are_no_longer_than_the_kernel_takes() {
-    assert_eq!(any_of_first(1700), None);
+    assert_eq!(any_of_first(2300), None);
     assert_eq!(any_of_first(1 << 20), None);
 }
 
