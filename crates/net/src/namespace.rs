@@ -1,8 +1,8 @@
 //! Network namespaces: a new one without a name, or one that exists.
 //!
-//! A namespace is a property of a thread: unshare(2) with CLONE_NEWNET and setns(2) move the calling thread alone. Sockets
-//! and processes inside are opened and started on that thread. The kernel removes a namespace with the last socket, device
-//! and process in it, unless it has a name.
+//! A namespace is a property of a thread: unshare(2) with CLONE_NEWNET and setns(2) move the calling thread alone.
+//! Sockets and processes inside are opened and started on that thread. The kernel removes a namespace with the last
+//! socket, device and process in it, unless it has a name.
 
 use std::{
     fmt, fs, io,

@@ -8,8 +8,8 @@
 //!
 //! - **A program in the kernel filters and cuts frames** ([`bpf`](recoup_wire::bpf)). It is attached before the socket
 //!   is bound, so that no other frame is ever in the ring.
-//! - **An interface with Ethernet headers gives whole frames**, and loopback is one. Every other interface (TUN, PPP, IP
-//!   tunnels) gives frames that begin at the network header, with their EtherType beside them. So do all interfaces
+//! - **An interface with Ethernet headers gives whole frames**, and loopback is one. Every other interface (TUN, PPP,
+//!   IP tunnels) gives frames that begin at the network header, with their EtherType beside them. So do all interfaces
 //!   together.
 //! - **A loopback interface shows each packet twice**, when it is sent and when it is received. Only the latter is
 //!   handed out, as in libpcap.
@@ -20,9 +20,9 @@
 //!
 //! # Several rings for one interface
 //!
-//! [`PacketRing::open_group`] shares the frames of an interface among rings (PACKET_FANOUT). The kernel chooses the ring
-//! by a hash of addresses and ports that is the same in both directions (PACKET_FANOUT_HASH: `fanout_demux_hash` in
-//! net/packet/af_packet.c), so that one ring has all packets of a connection, in order. Fragments of IPv4 are
+//! [`PacketRing::open_group`] shares the frames of an interface among rings (PACKET_FANOUT). The kernel chooses the
+//! ring by a hash of addresses and ports that is the same in both directions (PACKET_FANOUT_HASH: `fanout_demux_hash`
+//! in net/packet/af_packet.c), so that one ring has all packets of a connection, in order. Fragments of IPv4 are
 //! reassembled first (PACKET_FANOUT_FLAG_DEFRAG): later fragments have no ports. Where a tunnel hides the connection
 //! from the hash (VXLAN, Geneve, GTP-U), its directions may be in two rings. [`MergedRings`] brings them back in order.
 //!
@@ -58,12 +58,12 @@ pub struct PacketSocketOptions {
     pub ethernet_filter: Vec<Instruction>,
     /// The filter for frames that begin at the network header.
     pub network_filter: Vec<Instruction>,
-    /// The size of the ring in bytes: 2 blocks of 256 KiB at least, or else rounded up to whole blocks. The kernel does
-    /// not swap it.
+    /// The size of the ring in bytes, from 512 KiB to 4 GiB, rounded up to blocks of 256 KiB. The kernel does not swap
+    /// it.
     pub ring_bytes: usize,
     /// The longest time that a frame waits in a block that is not full: 1 ms at least.
     pub block_timeout: Duration,
-    /// Whether the interface also takes frames for other hosts.
+    /// Whether the interface also takes frames for other hosts. All interfaces together stay as they are.
     pub promiscuous: bool,
 }
 

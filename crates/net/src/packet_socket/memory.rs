@@ -8,8 +8,8 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// The bytes of a block: a power of two, as the kernel allocates memory. At 256 bytes a frame it holds 750 of them, so that
-/// a wakeup is rare at high rates.
+/// The bytes of a block: a power of two, as the kernel allocates memory. At 256 bytes a frame it holds 750 of them, so
+/// that a wakeup is rare at high rates.
 pub const BLOCK: usize = 1 << 18;
 
 /// Where a block says who owns it (`struct tpacket_block_desc` in linux/if_packet.h).
@@ -50,8 +50,8 @@ impl RingMemory {
         if self.status(index)?.load(Ordering::Acquire) & READY == 0 {
             return None;
         }
-        // SAFETY: the block is within the mapping (`status` checked it), and the kernel does not write to a block that it
-        // has handed over. `give_back` needs the value exclusively, so the slice is gone by then.
+        // SAFETY: the block is within the mapping (`status` checked it), and the kernel does not write to a block that
+        // it has handed over. `give_back` needs the value exclusively, so the slice is gone by then.
         Some(unsafe { std::slice::from_raw_parts(self.start.add(index * BLOCK), BLOCK) })
     }
 
@@ -75,8 +75,8 @@ impl RingMemory {
 
 impl Drop for RingMemory {
     fn drop(&mut self) {
-        // SAFETY: this is the mapping made above, and nothing points to it any more. If unmapping fails, the memory stays
-        // until the process ends.
+        // SAFETY: this is the mapping made above, and nothing points to it any more. If unmapping fails, the memory
+        // stays until the process ends.
         let _ = unsafe { munmap(self.start.cast(), self.blocks * BLOCK) };
     }
 }

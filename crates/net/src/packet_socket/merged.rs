@@ -1,9 +1,9 @@
 //! Several rings in the order of time.
 //!
-//! A frame is handed out once no ring can give an earlier one. A ring with frames cannot, because its own are in order.
-//! A ring without frames may still have some in the block that the kernel is filling, but none that are older than the
-//! block timeout. So frames wait for that time at most, in their rings: nothing is copied. The rings must hold what comes
-//! in that time.
+//! A frame is handed out once no ring can give an earlier one. A ring with frames cannot, because its own are in order,
+//! but for those that two processors saw within a microsecond. A ring without frames may still have some in the block
+//! that the kernel is filling, but none that are older than the block timeout. So frames wait for that time at most, in
+//! their rings: nothing is copied. The rings must hold what comes in that time.
 
 use super::{PacketRing, PacketSocketOptions, Readiness, RingFrame, RingStatistics};
 use crate::{
@@ -18,8 +18,8 @@ use rustix::{
 };
 use std::{io, time::Duration};
 
-/// How much later than the block timeout the kernel may hand over a block: its timer counts in ticks of up to 10 ms, and
-/// runs when no interrupt is being served.
+/// How much later than the block timeout the kernel may hand over a block: its timer counts in ticks of up to 10 ms,
+/// and runs when no interrupt is being served.
 const SLACK: Duration = Duration::from_millis(20);
 
 /// If the system's clock was set back by more than this, frames from before do not count as later ones.
@@ -128,8 +128,8 @@ impl MergedRings {
         self.members.is_empty()
     }
 
-    /// Frames that were handed out after later ones: the system delayed their ring, or processors saw them at almost the
-    /// same time.
+    /// Frames that were handed out after later ones: the system delayed their ring, or processors saw them at almost
+    /// the same time.
     pub const fn out_of_order(&self) -> u64 {
         self.out_of_order
     }
@@ -222,8 +222,8 @@ impl MergedRings {
         Ok(events)
     }
 
-    /// How long to wait, at most `most`: not beyond the time when the earliest frame is due, or when a ring whose interface
-    /// is gone has given its last one.
+    /// How long to wait, at most `most`: not beyond the time when the earliest frame is due, or when a ring whose
+    /// interface is gone has given its last one.
     fn wait_for_frames(&mut self, now: Instant, most: Duration) -> Duration {
         let mut wait = most;
         let mut has_empty = false;

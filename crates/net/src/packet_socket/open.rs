@@ -20,6 +20,9 @@ use std::{
 /// as long as they are.
 const FRAME: u32 = 2048;
 
+/// The most blocks of a ring: 4 GiB.
+const MOST_BLOCKS: usize = 1 << 14;
+
 /// Opens a ring that receives what `filter` lets pass.
 fn open_filtered(
     interface: Option<&str>,
@@ -45,10 +48,10 @@ fn open_filtered(
     }
     options::attach_filter(&socket, &filter(framing))
         .map_err(NetError::system(format!("{purpose}: attach the filter")))?;
-    let blocks = options.ring_bytes.div_ceil(BLOCK).max(2);
+    let blocks = options.ring_bytes.div_ceil(BLOCK).clamp(2, MOST_BLOCKS);
     let memory = ring(&socket, blocks, options.block_timeout).map_err(NetError::system(format!(
         "{purpose}: share a ring of {} MiB with the kernel",
-        blocks * BLOCK >> 20
+        (blocks * BLOCK) >> 20
     )))?;
     if hardware == libc::ARPHRD_LOOPBACK {
         // Their frames are passed over anyway. Kernels before 4.20 lack the option.

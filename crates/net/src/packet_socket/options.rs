@@ -95,8 +95,8 @@ pub fn set<T: Plain>(socket: impl AsFd, option: i32, value: T) -> io::Result<()>
 pub fn get<T: Plain>(socket: impl AsFd, option: i32) -> io::Result<T> {
     let mut value = T::default();
     let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes of the value, which lives until the call returns and may have any
-    // bytes.
+    // SAFETY: the kernel writes at most `length` bytes of the value, which lives until the call returns and may have
+    // any bytes.
     let got = unsafe {
         let value = (&raw mut value).cast();
         libc::getsockopt(socket.as_fd().as_raw_fd(), libc::SOL_PACKET, option, value, &raw mut length)
@@ -111,8 +111,8 @@ pub fn get<T: Plain>(socket: impl AsFd, option: i32) -> io::Result<T> {
 pub fn attach_filter(socket: impl AsFd, program: &[Instruction]) -> io::Result<()> {
     let len = u16::try_from(program.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let program = Program { len, instructions: program.as_ptr() };
-    // SAFETY: the kernel reads a `struct sock_fprog` and as many instructions as it says, which both live until the call
-    // returns, and copies them.
+    // SAFETY: the kernel reads a `struct sock_fprog` and as many instructions as it says, which both live until the
+    // call returns, and copies them.
     unsafe { set_raw(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program) }
 }
 

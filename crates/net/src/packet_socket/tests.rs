@@ -152,3 +152,12 @@ fn read_until(ring: &mut PacketRing, mut is_enough: impl FnMut(&[Kept]) -> bool)
 fn experiment(frame: &Kept) -> Option<&[u8]> {
     (frame.data.get(12..14)? == EXPERIMENT.to_be_bytes()).then(|| &frame.data[14..])
 }
+
+/// Whether frames are in the order of time. Two processors may see frames within a moment and in the other order.
+fn is_ordered<'a>(frames: impl IntoIterator<Item = &'a Kept>) -> bool {
+    let mut latest = Instant::ZERO;
+    frames.into_iter().all(|frame| {
+        latest = latest.max(frame.at);
+        latest.since(frame.at) < Duration::from_millis(1)
+    })
+}

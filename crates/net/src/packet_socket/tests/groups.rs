@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{MergedRings, RingEvent};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Reads frames in the order of time until `is_enough`.
 fn merge_until(
@@ -48,13 +48,7 @@ fn a_group_loses_nothing_and_keeps_connections_together() {
     assert_eq!(&each[0] & &each[1], HashSet::new());
     // That all are in one ring has a probability of 2^-23.
     assert!(each.iter().all(|ports| !ports.is_empty()));
-    for frames in &found {
-        let mut latest = HashMap::new();
-        for frame in frames {
-            let before = latest.insert(port(frame), frame.at).unwrap_or(Instant::ZERO);
-            assert!(before <= frame.at, "{frame:?}");
-        }
-    }
+    assert!(found.iter().all(is_ordered));
 }
 
 #[test]
@@ -71,10 +65,18 @@ fn rings_are_read_in_the_order_of_time() {
             thread::sleep(Duration::from_millis(1));
         }
     }
-    let (frames, events) = merge_until(&mut rings, |frames, _| frames.len() >= 6000);
-    assert!((frames.len(), rings.out_of_order()) == (6000, 0), "{} {}", frames.len(), rings.out_of_order());
-    assert!(frames.is_sorted_by_key(|(_, frame)| frame.at));
-    assert_eq!(events, []);
+    let (mut frames, events) = merge_until(&mut rings, |frames, _| frames.len() >= 6000);
+    assert_eq!((frames.len(), events), (6000, vec![]));
+    // The system may delay a ring by more than is waited for. Then the frames are counted.
+    let mut latest = Instant::ZERO;
+    let late = frames.iter().filter(|(_, frame)| {
+        let is_late = frame.at < latest;
+        latest = latest.max(frame.at);
+        is_late
+    });
+    let late = late.count() as u64;
+    assert!(rings.out_of_order() == late && late < 300, "{late} {}", rings.out_of_order());
+    frames.sort_by_key(|(_, frame)| frame.at);
     // The right interface sends each frame before the left one receives it.
     for (number, two) in frames.chunks_exact(2).enumerate() {
         let expected = (number as u16).to_be_bytes();
@@ -82,6 +84,21 @@ fn rings_are_read_in_the_order_of_time() {
         assert_eq!(found, [(1, Some(true), &expected[..]), (0, Some(false), &expected[..])]);
     }
     assert_eq!(rings.take_statistics().unwrap(), RingStatistics { frames: 6000, ..Default::default() });
+}
+
+#[test]
+fn a_group_of_all_interfaces_loses_nothing() {
+    let Some(pair) = Pair::new() else { return };
+    let before = pair.counters();
+    let open = || MergedRings::open(&[], &PacketSocketOptions::default(), 2);
+    let mut rings = pair.left.run(open).unwrap().unwrap();
+    let sender = pair.right_ring();
+    for number in 0..1000 {
+        sender.send(&frame(LEFT.1, 0x0800, &packet(&[number as u8; 30]))).unwrap();
+    }
+    let (frames, _) = merge_until(&mut rings, |frames, _| frames.len() >= 1000);
+    assert_eq!((frames.len() as u64, rings.name(0)), (pair.counters()[0] - before[0], None));
+    assert!(frames.iter().all(|(number, frame)| *number == 0 && frame.interface == pair.index));
 }
 
 #[test]

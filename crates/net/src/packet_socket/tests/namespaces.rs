@@ -3,7 +3,7 @@
 use super::*;
 use crate::{NamespaceTarget, interfaces};
 use rustix::thread::{CapabilitySet, capabilities, gettid, set_capabilities};
-use std::process::Command;
+use std::{os::unix::process::CommandExt, process::Command};
 
 #[test]
 fn a_namespace_is_entered_by_its_file_and_by_a_process_in_it() {
@@ -70,6 +70,31 @@ fn errors_name_what_exists() {
     let error = Namespace::join(&missing).unwrap_err().to_string();
     let begin = "no network namespace no such name: it has no name, expected ";
     assert!(error.starts_with(begin) && error.ends_with("a file or the number of a process"), "{error}");
+}
+
+#[test]
+fn a_process_of_another_user_takes_one_more_right() {
+    const NOBODY: u32 = 65_534;
+    let mut command = Command::new("sleep");
+    let Ok(mut process) = command.arg("60").uid(NOBODY).spawn() else {
+        return skip("cannot start a process of another user");
+    };
+    let target = NamespaceTarget::Process(process.id());
+    let joined = thread::spawn(move || {
+        let mut own = capabilities(None).unwrap();
+        own.effective.remove(CapabilitySet::SYS_PTRACE);
+        set_capabilities(None, own).unwrap();
+        Namespace::join(&target).unwrap_err().to_string()
+    });
+    let (error, program) = (joined.join().unwrap(), std::env::current_exe().unwrap());
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let expected = format!(
+        "cannot enter the network namespace of process {}: expected the capability CAP_SYS_PTRACE (its process is another user's) and CAP_SYS_ADMIN: run it as root, or grant it once by `sudo setcap cap_net_raw,cap_sys_admin,cap_sys_ptrace+ep {}`",
+        process.id(),
+        program.display()
+    );
+    assert_eq!(error, expected);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn every_frame_of_a_transfer_is_received() {
         assert_eq!(frame.data.len(), frame.on_wire.min(96), "{frame:?}");
         assert_eq!((frame.interface, frame.link, frame.vlan), (pair.index, LinkLayer::Ethernet, None), "{frame:?}");
     }
-    assert!(frames.is_sorted_by_key(|frame| frame.at));
+    assert!(is_ordered(&frames));
     let span = frames[frames.len() - 1].at.since(frames[0].at);
     assert!(span > Duration::ZERO && span < started.elapsed(), "{span:?}");
     // Each frame that was received has the hardware addresses of its direction.
@@ -130,11 +130,16 @@ fn a_link_that_goes_down_is_reported_and_comes_back() {
     pair.left.run(move || Netlink::open()?.bring_down(index)).unwrap().unwrap();
     assert_eq!(ring.wait(PATIENCE).unwrap(), Readiness::Down);
     assert_eq!(ring.wait(Duration::from_millis(20)).unwrap(), Readiness::Nothing);
+    // A ring that is opened then says so, too.
+    let mut other = pair.ring(&PacketSocketOptions::default());
+    assert_eq!(other.wait(PATIENCE).unwrap(), Readiness::Down);
     pair.left.run(move || Netlink::open()?.bring_up(index, None)).unwrap().unwrap();
     while sender.send(&frame(LEFT.1, EXPERIMENT, &[1; 50])).is_err() {
         thread::sleep(Duration::from_millis(10));
     }
-    read_until(&mut ring, |frames| frames.iter().any(|frame| experiment(frame).is_some()));
+    for ring in [&mut ring, &mut other] {
+        read_until(ring, |frames| frames.iter().any(|frame| experiment(frame).is_some()));
+    }
 }
 
 #[test]
