@@ -37,8 +37,8 @@ pub struct Instruction {
 pub enum Framing {
     /// At their Ethernet header.
     Ethernet,
-    /// At their network header (packet(7), SOCK_DGRAM). Their EtherType is not in the frame: the kernel tells it
-    /// beside.
+    /// At their network header (packet(7), SOCK_DGRAM). Their EtherType is not in the frame: the kernel reports it
+    /// beside the frame.
     Network,
 }
 

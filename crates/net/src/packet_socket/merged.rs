@@ -117,10 +117,16 @@ impl MergedRings {
         self.names.get(number)?.as_deref()
     }
 
-    /// How long frames wait in the rings at most: once [`drain`](Self::drain) hands out none, all that were seen before that
-    /// time were handed out.
+    /// How long frames wait in the rings at most: once [`drain`](Self::drain) hands out none, all that were seen before
+    /// that time were handed out.
     pub const fn hold(&self) -> Duration {
         self.hold
+    }
+
+    /// The name that the interface with this index has now, in the namespace of the interface with this number. For
+    /// frames of all interfaces together.
+    pub fn name_of(&self, number: usize, index: u32) -> Option<String> {
+        self.members.iter().find(|member| member.number == number)?.ring.name_of(index)
     }
 
     /// Whether all interfaces are gone.
@@ -206,13 +212,13 @@ impl MergedRings {
             Err(e) => return Err(e.into()),
         }
         let failed: Vec<_> = watched.iter().map(|fd| fd.revents().contains(PollFlags::ERR)).collect();
-        let mut told = None;
+        let mut reported = None;
         for (member, _) in self.members.iter_mut().zip(failed).filter(|(_, has_failed)| *has_failed) {
             match member.ring.change()? {
                 Some(Readiness::Gone) => member.gone_since = Some(monotonic()),
                 // The rings of one interface follow each other.
-                Some(Readiness::Down) if told != Some(member.number) => {
-                    told = Some(member.number);
+                Some(Readiness::Down) if reported != Some(member.number) => {
+                    reported = Some(member.number);
                     let (number, name) = named(&self.names, member.number);
                     events.push(RingEvent::InterfaceDown { number, name });
                 }

@@ -99,6 +99,7 @@ fn a_group_of_all_interfaces_loses_nothing() {
     let (frames, _) = merge_until(&mut rings, |frames, _| frames.len() >= 1000);
     assert_eq!((frames.len() as u64, rings.name(0)), (pair.counters()[0] - before[0], None));
     assert!(frames.iter().all(|(number, frame)| *number == 0 && frame.interface == pair.index));
+    assert_eq!([rings.name_of(0, pair.index).as_deref(), rings.name_of(0, 999).as_deref()], [Some(LEFT.0), None]);
 }
 
 #[test]

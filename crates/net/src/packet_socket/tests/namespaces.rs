@@ -1,4 +1,4 @@
-//! Rings in other namespaces, and what lacks.
+//! Rings in other namespaces, and errors: unknown names and missing rights.
 
 use super::*;
 use crate::{NamespaceTarget, interfaces};
