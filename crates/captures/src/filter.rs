@@ -24,10 +24,17 @@
 //!
 //! libpcap filters packets. Here a filter chooses whole connections: it
 //! [selects](ConnectionFilter::selects) a connection if it matches a packet of either direction.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `tokens`, `parse` | the words of a filter, and what they mean |
+//! | `kernel` | programs by which the kernel drops frames of other connections |
 
+mod kernel;
 mod parse;
 mod tokens;
 
+pub use kernel::kernel_program;
 pub use parse::FilterError;
 
 use recoup_trace::analyze::ConnectionFilter;
