@@ -10,7 +10,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `program` | the command line |
-//! | `source` | packets of interfaces, as a source of the analysis |
+//! | `source`, `files` | packets of interfaces, or of files that another program writes, as a source of the analysis |
 //! | `watcher` | reads, analyzes and looks, again and again |
 //! | `said` | what was said of open connections, and so what is new |
 //! | `event` | what is said: findings, revisions, costs, ends, notes |
@@ -24,6 +24,7 @@
 #![cfg(target_os = "linux")]
 
 mod event;
+mod files;
 mod kept;
 mod outlet;
 pub mod program;

@@ -1,20 +1,23 @@
 //! The command line of `recoup watch`: the program `recoup-watch`.
 
+use crate::files::FolderSource;
 use crate::kept::Kept;
 use crate::outlet::{Form, Outlet};
 use crate::shared::Shared;
 use crate::signals::Signals;
-use crate::source::LiveSource;
+use crate::source::{LiveSource, Source};
 use crate::watcher::Watcher;
 use clap::{Parser, ValueEnum};
 use recoup::analysis_args::{parse_idle, parse_threads};
 use recoup::program::{OutputArgs, parse};
 use recoup::{Failure, console};
-use recoup_captures::filter::Filter;
-use recoup_net::{MergedRings, PacketSocketOptions};
+use recoup_captures::filter::{Filter, kernel_program};
+use recoup_net::{MergedRings, Namespace, NamespaceTarget, PacketSocketOptions, USUAL_SNAP};
 use recoup_support::profile::parse_profile;
 use recoup_support::quantity::{parse_duration, parse_size};
 use recoup_trace::analyze::{ConnectionFilter, Settings};
+use recoup_trace::read::PacketSource;
+use recoup_wire::bpf::Framing;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +31,8 @@ that turns out otherwise is revised. Ctrl-C ends it.
 Examples:
   recoup watch eth0
   recoup watch any --filter 'port 443' --format jsonl -o findings.jsonl
+  recoup watch eth0 --netns 4711
+  tcpdump -i eth0 -s 256 -U -G 60 -w 'ring/%s.pcap' & recoup watch --from ring
 
 Exit status: 0 ended by a signal or --for; 2 wrong use, no right to read, or no interface left.";
 
@@ -36,8 +41,14 @@ Exit status: 0 ended by a signal or --for; 2 wrong use, no right to read, or no 
 #[command(name = "recoup watch", bin_name = "recoup watch", version, after_help = HELP)]
 struct Args {
     /// Interfaces to read, such as eth0; any: all of them
-    #[arg(required = true, value_name = "INTERFACE")]
+    #[arg(required_unless_present = "from", value_name = "INTERFACE")]
     interfaces: Vec<String>,
+    /// Read captures that another program writes into this folder, one after another, such as tcpdump -G or -C
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["interfaces", "netns", "ring", "promiscuous"])]
+    from: Option<PathBuf>,
+    /// Read the interfaces of another network namespace: its name, the path of its file, or the number of a process in it
+    #[arg(long, value_name = "NAMESPACE")]
+    netns: Option<NamespaceTarget>,
     /// Watch only these connections: an expression of tcpdump, such as 'net 10.0.0.0/8 and port 443'
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     filter: Option<Filter>,
@@ -103,31 +114,69 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn watch(args: &Args) -> Result<(), Failure> {
     let signals = Signals::new()?;
-    let options =
-        PacketSocketOptions { ring_bytes: args.ring, promiscuous: args.promiscuous, ..PacketSocketOptions::default() };
-    let rings = MergedRings::open(&interfaces(args)?, &options, 1)?;
-    let name = args.interfaces.join(", ");
-    let shared = Arc::new(Shared::new(name.clone(), Kept::default()));
-    let source = LiveSource::new(rings, name.clone(), Arc::clone(&shared));
     let form = match args.format {
         FormName::Lines => Form::Lines,
         FormName::Jsonl => Form::json(),
     };
     let outlet = Outlet::open(form, &args.output)
         .map_err(|why| Failure::Wrong(format!("--output {}: {why}", args.output.display())))?;
-    console::status(format_args!("watching {name} (Ctrl-C ends)"));
-    let status = Watcher::new(source, &settings(args), shared, Some(outlet)).run(&signals, args.most)?;
+    match &args.from {
+        Some(folder) => {
+            let source = FolderSource::open(folder)
+                .map_err(|why| Failure::Wrong(format!("--from {}: {why}", folder.display())))?;
+            let shared = Shared::new(source.name().to_owned(), Kept::default());
+            follow(args, &signals, source, Arc::new(shared), outlet)
+        }
+        None => {
+            let names = interfaces(args)?;
+            let rings = open(args, names)?;
+            let name = args.interfaces.join(", ");
+            let shared = Arc::new(Shared::new(name.clone(), Kept::default()));
+            follow(args, &signals, LiveSource::new(rings, name, Arc::clone(&shared)), shared, outlet)
+        }
+    }
+}
+
+fn follow(
+    args: &Args,
+    signals: &Signals,
+    source: impl Source,
+    shared: Arc<Shared>,
+    outlet: Outlet,
+) -> Result<(), Failure> {
+    console::status(format_args!("watching {} (Ctrl-C ends)", source.name()));
+    let status = Watcher::new(source, &settings(args), shared, Some(outlet)).run(signals, args.most)?;
     console::status(status.summary());
     Ok(())
 }
 
+/// Opens rings in the namespace that is asked for.
+fn open(args: &Args, interfaces: Vec<String>) -> Result<MergedRings, Failure> {
+    let filter = args.filter.as_ref();
+    let options = PacketSocketOptions {
+        ring_bytes: args.ring,
+        promiscuous: args.promiscuous,
+        ethernet_filter: kernel_program(filter, Framing::Ethernet, USUAL_SNAP),
+        network_filter: kernel_program(filter, Framing::Network, USUAL_SNAP),
+        ..PacketSocketOptions::default()
+    };
+    let open = move || {
+        let names: Vec<&str> = interfaces.iter().map(String::as_str).collect();
+        MergedRings::open(&names, &options, 1)
+    };
+    Ok(match &args.netns {
+        Some(target) => Namespace::join(target)?.run(open)??,
+        None => open()?,
+    })
+}
+
 /// The interfaces by name; none: all.
-fn interfaces(args: &Args) -> Result<Vec<&str>, Failure> {
+fn interfaces(args: &Args) -> Result<Vec<String>, Failure> {
     let all = args.interfaces.iter().any(|name| name == "any");
     match all && args.interfaces.len() > 1 {
         true => Err(Failure::Wrong("any: expected no other interface beside it, because it stands for all".into())),
         false if all => Ok(Vec::new()),
-        false => Ok(args.interfaces.iter().map(String::as_str).collect()),
+        false => Ok(args.interfaces.clone()),
     }
 }
 

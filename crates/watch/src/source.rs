@@ -11,6 +11,27 @@ use std::time::{Duration, SystemTime};
 /// Frames decoded at a time.
 const BATCH: usize = 4096;
 
+/// A source of packets that gives more later.
+pub trait Source: PacketSource {
+    /// Waits until there may be packets, something happens to an interface, or `most` has passed.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    fn wait(&mut self, most: Duration) -> io::Result<Vec<RingEvent>>;
+
+    /// No packet that was captured before this time will come.
+    fn settled(&self) -> Instant;
+
+    /// Whether there is nothing left to read from.
+    fn is_over(&self) -> bool;
+
+    /// Frames that the system dropped since the last call.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    fn take_dropped(&mut self) -> io::Result<u64>;
+}
+
 /// Reads interfaces. It is dry when all that is due was read, and gives more later.
 pub struct LiveSource {
     rings: MergedRings,
@@ -42,29 +63,6 @@ impl LiveSource {
         }
     }
 
-    /// Waits until frames are due, something happens to an interface, or `most` has passed.
-    pub fn wait(&mut self, most: Duration) -> io::Result<Vec<RingEvent>> {
-        self.rings.wait(most)
-    }
-
-    /// No packet that was captured before this time will come.
-    pub fn settled(&self) -> Instant {
-        let hold = u64::try_from(self.rings.hold().as_nanos()).unwrap_or(u64::MAX);
-        Instant::from_nanos(self.dry_at.as_nanos().saturating_sub(hold))
-    }
-
-    /// Whether there is nothing left to read from.
-    pub fn is_over(&self) -> bool {
-        self.rings.is_over()
-    }
-
-    /// Asks the kernel what it dropped since the last call. Returns how many frames.
-    pub fn count_dropped(&mut self) -> io::Result<u64> {
-        let statistics = self.rings.take_statistics()?;
-        self.decoder.on_dropped(statistics.dropped);
-        Ok(statistics.dropped)
-    }
-
     /// Decodes the frames that are due. Returns whether there is a packet.
     fn refill(&mut self) -> bool {
         self.decoded.clear();
@@ -89,6 +87,27 @@ impl LiveSource {
                 return !decoded.is_empty();
             }
         }
+    }
+}
+
+impl Source for LiveSource {
+    fn wait(&mut self, most: Duration) -> io::Result<Vec<RingEvent>> {
+        self.rings.wait(most)
+    }
+
+    fn settled(&self) -> Instant {
+        let hold = u64::try_from(self.rings.hold().as_nanos()).unwrap_or(u64::MAX);
+        Instant::from_nanos(self.dry_at.as_nanos().saturating_sub(hold))
+    }
+
+    fn is_over(&self) -> bool {
+        self.rings.is_over()
+    }
+
+    fn take_dropped(&mut self) -> io::Result<u64> {
+        let statistics = self.rings.take_statistics()?;
+        self.decoder.on_dropped(statistics.dropped);
+        Ok(statistics.dropped)
     }
 }
 

@@ -6,12 +6,12 @@ use crate::recent::Recent;
 use crate::said::Said;
 use crate::shared::{Shared, Status};
 use crate::signals::Signals;
-use crate::source::{LiveSource, now};
+use crate::source::{Source, now};
 use recoup_captures::wording::count;
 use recoup_net::RingEvent;
 use recoup_trace::analyze::{Analyzer, Findings, Look, Settings};
 use recoup_trace::finding::{Connection, Retransmission, Revision};
-use recoup_trace::read::{PacketSource, ReadError};
+use recoup_trace::read::ReadError;
 use std::io;
 use std::mem::take;
 use std::sync::Arc;
@@ -73,8 +73,8 @@ impl Findings for Heard {
 }
 
 /// Watches interfaces.
-pub struct Watcher {
-    source: LiveSource,
+pub struct Watcher<S> {
+    source: S,
     analyzer: Analyzer<Heard>,
     said: Said,
     recent: Recent,
@@ -84,9 +84,9 @@ pub struct Watcher {
     next_statistics: time::Instant,
 }
 
-impl Watcher {
+impl<S: Source> Watcher<S> {
     /// Shares what it finds, and writes events to `outlet`.
-    pub fn new(source: LiveSource, settings: &Settings, shared: Arc<Shared>, outlet: Option<Outlet>) -> Self {
+    pub fn new(source: S, settings: &Settings, shared: Arc<Shared>, outlet: Option<Outlet>) -> Self {
         let mut analyzer = Analyzer::new(settings, Heard::default);
         analyzer.begin_looks();
         let now = time::Instant::now();
@@ -183,7 +183,7 @@ impl Watcher {
             .collect();
         if time::Instant::now() >= self.next_statistics {
             self.next_statistics = time::Instant::now() + STATISTICS;
-            let dropped = self.source.count_dropped().map_err(WatchError::Source)?;
+            let dropped = self.source.take_dropped().map_err(WatchError::Source)?;
             self.shared.status().dropped += dropped;
             if dropped > 0 {
                 notes.push(format!(
