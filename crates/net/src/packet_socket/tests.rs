@@ -78,6 +78,18 @@ impl Pair {
         self.left.run(move || PacketRing::open(Some(LEFT.0), &options)).unwrap().unwrap()
     }
 
+    /// Sends a frame to the left interface until it receives one. After the link came up, the kernel drops frames for a
+    /// moment.
+    fn send_until_received(&self, sender: &PacketRing) {
+        let (before, end) = (self.counters(), Time::now() + PATIENCE);
+        while self.counters() == before {
+            assert!(Time::now() < end);
+            // It fails while there is no link.
+            let _ = sender.send(&frame(LEFT.1, EXPERIMENT, &[1; 50]));
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     fn right_ring(&self) -> PacketRing {
         self.right.run(|| PacketRing::open(Some(RIGHT.0), &PacketSocketOptions::default())).unwrap().unwrap()
     }

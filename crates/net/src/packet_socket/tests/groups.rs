@@ -2,7 +2,13 @@
 
 use super::*;
 use crate::{MergedRings, RingEvent};
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 /// Reads frames in the order of time until `is_enough`.
 fn merge_until(
@@ -52,20 +58,50 @@ fn a_group_loses_nothing_and_keeps_connections_together() {
 }
 
 #[test]
+fn no_frame_is_in_two_rings_while_a_group_is_opened() {
+    let Some(pair) = Pair::new() else { return };
+    let sender = pair.right_ring();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let noise = {
+        let is_over = Arc::clone(&is_over);
+        thread::spawn(move || {
+            let mut number = 0_u32;
+            while !is_over.load(Ordering::Relaxed) {
+                sender.send(&frame(LEFT.1, EXPERIMENT, &[&number.to_be_bytes(), &[1; 46][..]].concat())).unwrap();
+                number += 1;
+            }
+        })
+    };
+    for _ in 0..20 {
+        let options = PacketSocketOptions { ring_bytes: 1 << 20, ..Default::default() };
+        let mut rings = pair.left.run(move || MergedRings::open(&[LEFT.0], &options, 3)).unwrap().unwrap();
+        let (frames, _) = merge_until(&mut rings, |frames, _| !frames.is_empty());
+        let numbers: Vec<_> = frames.iter().map(|(_, frame)| &experiment(frame).unwrap()[..4]).collect();
+        assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), numbers.len(), "{numbers:?}");
+    }
+    is_over.store(true, Ordering::Relaxed);
+    noise.join().unwrap();
+}
+
+#[test]
 fn rings_are_read_in_the_order_of_time() {
     let Some(pair) = Pair::new() else { return };
     let (left, right) = (pair.ring(&PacketSocketOptions::default()), pair.right_ring());
     let sender = pair.right_ring();
     let mut rings = MergedRings::new(vec![vec![left], vec![right]]);
     assert_eq!([rings.name(0), rings.name(1), rings.name(2)], [Some(LEFT.0), Some(RIGHT.0), None]);
-    for number in 0..3000_u16 {
-        let payload = [&number.to_be_bytes(), &[1; 48][..]].concat();
-        sender.send(&frame(LEFT.1, EXPERIMENT, &payload)).unwrap();
-        if number % 100 == 0 {
-            thread::sleep(Duration::from_millis(1));
+    // The kernel hands over the blocks of the two rings at different times.
+    let sent = thread::spawn(move || {
+        for number in 0..3000_u16 {
+            let payload = [&number.to_be_bytes(), &[1; 48][..]].concat();
+            sender.send(&frame(LEFT.1, EXPERIMENT, &payload)).unwrap();
+            if number % 50 == 0 {
+                thread::sleep(Duration::from_millis(2));
+            }
         }
-    }
+    });
     let (mut frames, events) = merge_until(&mut rings, |frames, _| frames.len() >= 6000);
+    sent.join().unwrap();
     assert_eq!((frames.len(), events), (6000, vec![]));
     // The system may delay a ring by more than is waited for. Then the frames are counted.
     let mut latest = Instant::ZERO;
@@ -127,9 +163,7 @@ fn a_removed_interface_ends_its_rings_after_its_frames() {
     assert_eq!(events, [down]);
     pair.left.run(move || Netlink::open()?.bring_up(index, None)).unwrap().unwrap();
     let sender = pair.right_ring();
-    while sender.send(&frame(LEFT.1, EXPERIMENT, &[1; 50])).is_err() {
-        thread::sleep(Duration::from_millis(10));
-    }
+    pair.send_until_received(&sender);
     // The frame is in a block that the kernel is filling.
     pair.left.run(move || Netlink::open()?.delete(index)).unwrap().unwrap();
     let gone = RingEvent::InterfaceGone { number: 0, name: LEFT.0.into() };

@@ -134,9 +134,7 @@ fn a_link_that_goes_down_is_reported_and_comes_back() {
     let mut other = pair.ring(&PacketSocketOptions::default());
     assert_eq!(other.wait(PATIENCE).unwrap(), Readiness::Down);
     pair.left.run(move || Netlink::open()?.bring_up(index, None)).unwrap().unwrap();
-    while sender.send(&frame(LEFT.1, EXPERIMENT, &[1; 50])).is_err() {
-        thread::sleep(Duration::from_millis(10));
-    }
+    pair.send_until_received(&sender);
     for ring in [&mut ring, &mut other] {
         read_until(ring, |frames| frames.iter().any(|frame| experiment(frame).is_some()));
     }
