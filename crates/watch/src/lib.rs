@@ -18,6 +18,7 @@
 //! | `totals` | counts since the start, which only go up |
 //! | `recent` | sums of the last minute |
 //! | `kept` | the latest frames, to be saved or looked at |
+//! | `saver` | saves the packets around findings |
 //! | `shared` | what the watcher shares with those that show it |
 //! | `signals` | when to end, and when to open files again |
 
@@ -30,6 +31,7 @@ mod outlet;
 pub mod program;
 mod recent;
 mod said;
+mod saver;
 mod shared;
 mod signals;
 mod source;

@@ -3,6 +3,7 @@
 use crate::files::FolderSource;
 use crate::kept::Kept;
 use crate::outlet::{Form, Outlet};
+use crate::saver::Saver;
 use crate::shared::Shared;
 use crate::signals::Signals;
 use crate::source::{LiveSource, Source};
@@ -35,6 +36,9 @@ Examples:
   tcpdump -i eth0 -s 256 -U -G 60 -w 'ring/%s.pcap' & recoup watch --from ring
 
 Exit status: 0 ended by a signal or --for; 2 wrong use, no right to read, or no interface left.";
+
+/// How long packets are kept beyond what is saved of them.
+const MARGIN: Duration = Duration::from_secs(5);
 
 /// Explain connections while they are open: what is retransmitted, why, whether it was needed, and what it costs
 #[derive(Parser)]
@@ -79,6 +83,13 @@ struct Args {
     /// Also take frames for other hosts
     #[arg(long)]
     promiscuous: bool,
+    /// Save the packets of a connection from this long before a retransmission until as long after it into a file in this
+    /// folder, headers alone. The newest 1000 files are kept
+    #[arg(long, num_args = 2, value_names = ["TIME", "DIR"], conflicts_with = "from")]
+    pcap_ring: Option<Vec<String>>,
+    /// Memory for the packets that may still be saved
+    #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = memory)]
+    keep: usize,
     #[command(flatten)]
     output_args: OutputArgs,
 }
@@ -125,14 +136,23 @@ fn watch(args: &Args) -> Result<(), Failure> {
             let source = FolderSource::open(folder)
                 .map_err(|why| Failure::Wrong(format!("--from {}: {why}", folder.display())))?;
             let shared = Shared::new(source.name().to_owned(), Kept::default());
-            follow(args, &signals, source, Arc::new(shared), outlet)
+            follow(args, &signals, source, Arc::new(shared), outlet, None)
         }
         None => {
             let names = interfaces(args)?;
             let rings = open(args, names)?;
             let name = args.interfaces.join(", ");
-            let shared = Arc::new(Shared::new(name.clone(), Kept::default()));
-            follow(args, &signals, LiveSource::new(rings, name, Arc::clone(&shared)), shared, outlet)
+            let (saver, kept) = match &args.pcap_ring {
+                None => (None, Kept::default()),
+                Some(ring) => {
+                    let (time, folder) = pcap_ring(ring)?;
+                    let saver = Saver::new(folder.clone(), time)
+                        .map_err(|why| Failure::Wrong(format!("--pcap-ring {}: {why}", folder.display())))?;
+                    (Some(saver), Kept::new(args.keep, time * 2 + MARGIN))
+                }
+            };
+            let shared = Arc::new(Shared::new(name.clone(), kept));
+            follow(args, &signals, LiveSource::new(rings, name, Arc::clone(&shared)), shared, outlet, saver)
         }
     }
 }
@@ -143,11 +163,22 @@ fn follow(
     source: impl Source,
     shared: Arc<Shared>,
     outlet: Outlet,
+    saver: Option<Saver>,
 ) -> Result<(), Failure> {
     console::status(format_args!("watching {} (Ctrl-C ends)", source.name()));
-    let status = Watcher::new(source, &settings(args), shared, Some(outlet)).run(signals, args.most)?;
+    let watcher = Watcher::new(source, &settings(args), shared, Some(outlet)).with_saver(saver);
+    let status = watcher.run(signals, args.most)?;
     console::status(status.summary());
     Ok(())
+}
+
+/// The two values of `--pcap-ring`.
+fn pcap_ring(values: &[String]) -> Result<(Duration, PathBuf), Failure> {
+    let [time, folder] = values else {
+        return Err(Failure::Wrong("--pcap-ring: expected a time and a folder".into()));
+    };
+    let time = parse_duration(time).map_err(|why| Failure::Wrong(format!("--pcap-ring {time}: {why}")))?;
+    Ok((time, folder.into()))
 }
 
 /// Opens rings in the namespace that is asked for.

@@ -4,6 +4,7 @@ use crate::event::Event;
 use crate::outlet::Outlet;
 use crate::recent::Recent;
 use crate::said::Said;
+use crate::saver::Saver;
 use crate::shared::{Shared, Status};
 use crate::signals::Signals;
 use crate::source::{Source, now};
@@ -42,6 +43,9 @@ pub enum WatchError {
     /// Events cannot be written.
     #[error("cannot write events: {0}")]
     Outlet(io::Error),
+    /// Packets cannot be saved.
+    #[error("cannot save packets: {0}")]
+    Save(io::Error),
     /// The analysis cannot be ended.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -80,6 +84,7 @@ pub struct Watcher<S> {
     recent: Recent,
     shared: Arc<Shared>,
     outlet: Option<Outlet>,
+    saver: Option<Saver>,
     next_survey: time::Instant,
     next_statistics: time::Instant,
 }
@@ -97,9 +102,17 @@ impl<S: Source> Watcher<S> {
             recent: Recent::default(),
             shared,
             outlet,
+            saver: None,
             next_survey: now + SURVEY,
             next_statistics: now + STATISTICS,
         }
+    }
+
+    /// Also saves the packets around findings.
+    #[must_use]
+    pub fn with_saver(mut self, saver: Option<Saver>) -> Self {
+        self.saver = saver;
+        self
     }
 
     /// Watches until a signal comes, or until `most` has passed. Returns what is known at the end.
@@ -163,6 +176,10 @@ impl<S: Source> Watcher<S> {
             events.push(Event::Ended { connection: Box::new(connection) });
         }
         events.extend(revisions.iter().map(Said::revise));
+        if let Some(saver) = &mut self.saver {
+            events.iter().for_each(|event| saver.hear(event));
+            saver.save(self.source.settled(), &self.shared.kept()).map_err(WatchError::Save)?;
+        }
         self.pass_on(&events)
     }
 
@@ -225,6 +242,9 @@ impl<S: Source> Watcher<S> {
         self.read(time::Instant::now() + TICK);
         self.say()?;
         self.survey(true);
+        if let Some(saver) = &mut self.saver {
+            saver.save_rest(&self.shared.kept()).map_err(WatchError::Save)?;
+        }
         let over = self.source.is_over();
         let Self { source, mut analyzer, mut said, shared, mut outlet, .. } = self;
         analyzer.end_capture(source)?;
