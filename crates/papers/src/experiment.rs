@@ -9,6 +9,7 @@
 //! The descriptions of experiments and mutations are data (module `texts`), and code has the functions that run them.
 
 use crate::claims::Class;
+use crate::fit::{self, Change, Parameters};
 use crate::ledger::Ledger;
 use crate::texts::{About, Texts};
 use crate::{PAPERS, Sheet};
@@ -178,6 +179,8 @@ pub struct Setup {
     pub background: Option<PathBuf>,
     /// The pages of figure 4 of tail loss, and how often they are downloaded.
     pub pages: Pages,
+    /// Parameters of the population that are not as committed.
+    pub changes: Vec<Change>,
 }
 
 impl Setup {
@@ -193,6 +196,7 @@ impl Setup {
             users: None,
             background: None,
             pages: Pages::default(),
+            changes: vec![],
         })
     }
 
@@ -211,6 +215,11 @@ impl Setup {
     /// The seed of everything random.
     pub const fn seed(&self) -> u64 {
         self.base.seed
+    }
+
+    /// The parameters of the population of this fit.
+    pub fn fitted(&self, fit: &str) -> Parameters {
+        fit::parameters(fit, &self.changes)
     }
 
     /// Whether the mutation of this name is in force.

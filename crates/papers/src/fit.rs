@@ -12,9 +12,10 @@ mod table;
 pub use search::search;
 pub use table::text;
 
-use crate::experiment::ExperimentError;
+use crate::experiment::{ExperimentError, Setup};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::LazyLock;
 
 /// The committed text of a fit.
@@ -50,6 +51,12 @@ pub struct Fit {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Given {
+    /// Its name in code, if the code reads it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its value for the code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<f64>,
     /// The quantity.
     pub about: String,
     /// Its value, with its unit.
@@ -110,6 +117,28 @@ pub struct Target {
     pub ours: f64,
 }
 
+/// Another value of a parameter than the committed one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The parameter's name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+}
+
+impl FromStr for Change {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+        let value: f64 = value.trim().parse().map_err(|_| format!("expected a number, not `{value}`"))?;
+        if !value.is_finite() || value < 0.0 {
+            return Err(format!("expected a number of at least 0, not {value}"));
+        }
+        Ok(Self { name: name.trim().into(), value })
+    }
+}
+
 /// Values of a fit's parameters, by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters(BTreeMap<String, f64>);
@@ -134,8 +163,8 @@ pub struct Fitted {
     pub name: &'static str,
     /// The committed file.
     pub toml: &'static str,
-    /// Runs the baseline arm with these parameters, this size and this seed.
-    pub measure: fn(&Parameters, u32, u64) -> Result<Measured, ExperimentError>,
+    /// Runs the baseline arm with these parameters and this size, in a setup that has the seed of the fit.
+    pub measure: fn(&Setup, &Parameters, u32) -> Result<Measured, ExperimentError>,
 }
 
 /// All fits, in the order of the papers.
@@ -144,13 +173,17 @@ pub static FITS: LazyLock<Vec<(Fitted, Fit)>> = LazyLock::new(|| {
     all.concat().into_iter().map(|fitted| (fitted, Fit::read(fitted.toml))).collect()
 });
 
-/// The committed parameters of the fit of this name.
+/// The parameters of the fit of this name: the committed ones, but for these changes.
 ///
 /// # Panics
 /// Without one: only code that names a committed file asks for it.
-pub fn committed(name: &str) -> Parameters {
+pub fn parameters(name: &str, changes: &[Change]) -> Parameters {
     let found = FITS.iter().find(|(fitted, _)| fitted.name == name);
-    found.unwrap_or_else(|| panic!("no fit `{name}`")).1.values()
+    let mut fit = found.unwrap_or_else(|| panic!("no fit `{name}`")).1.clone();
+    for change in changes {
+        fit.change(change);
+    }
+    fit.values()
 }
 
 /// The fits that an experiment uses: `prr web`.
@@ -167,9 +200,27 @@ impl Fit {
         toml::from_str(toml).unwrap_or_else(|e| panic!("a fit: {e}"))
     }
 
-    /// The values of its parameters.
+    /// The values of its parameters, and of the given quantities that the code reads.
     pub fn values(&self) -> Parameters {
-        Parameters(self.parameters.iter().map(|one| (one.name.clone(), one.value)).collect())
+        let given = self.given.iter().filter_map(|one| Some((one.name.clone()?, one.number?)));
+        Parameters(self.parameters.iter().map(|one| (one.name.clone(), one.value)).chain(given).collect())
+    }
+
+    /// The names that a [`Change`] can have.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let given = self.given.iter().filter(|one| one.number.is_some()).filter_map(|one| one.name.as_deref());
+        self.parameters.iter().map(|one| one.name.as_str()).chain(given)
+    }
+
+    /// Changes a parameter. Without one of its name nothing changes.
+    pub fn change(&mut self, change: &Change) {
+        for one in self.parameters.iter_mut().filter(|one| one.name == change.name) {
+            one.value = change.value;
+        }
+        for one in self.given.iter_mut().filter(|one| one.name.as_deref() == Some(&change.name)) {
+            one.number = Some(change.value);
+            one.value = table::number(change.value);
+        }
     }
 
     /// Takes over what the baseline has.

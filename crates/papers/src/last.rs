@@ -18,7 +18,10 @@ impl<T> Last<T> {
     /// # Errors
     /// Those of `make`.
     pub fn or_make(&self, setup: &Setup, own: &str, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
-        let key = format!("{own} {} {:?}", setup.seed(), setup.mutation.map(|mutation| &mutation.name));
+        let key = {
+            let mutation = setup.mutation.map(|mutation| &mutation.name);
+            format!("{own} {} {mutation:?} {:?}", setup.seed(), setup.changes)
+        };
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
             Some((of, result)) if *of == key => Ok(Arc::clone(result)),

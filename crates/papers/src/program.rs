@@ -9,6 +9,7 @@ mod mutations;
 mod pages;
 
 use crate::experiment::{self, Effort, Experiment};
+use crate::fit::{Change, used_by};
 use crate::ledger;
 use crate::run::{self, PaperError, Planned, Request};
 use bar::ExperimentBar;
@@ -175,6 +176,9 @@ struct Common {
     /// Break the experiment on purpose (see `recoup paper mutations`); needs the name of one figure
     #[arg(long, value_name = "NAME", conflicts_with = "update_ledger")]
     mutate: Option<String>,
+    /// Change a parameter of the population (see `recoup paper fit --list`); claims may then fail. Can be repeated
+    #[arg(long = "parameter", value_name = "NAME=VALUE", conflicts_with = "update_ledger")]
+    parameters: Vec<Change>,
     /// Write each figure as .svg, .pdf, .png, .json and .csv into this folder, each panel of a time–sequence
     /// diagram as .xpl, and the claims as ledger.json
     #[arg(long, value_name = "DIR")]
@@ -250,10 +254,16 @@ impl Common {
             base.seed = seed.unwrap_or(base.seed);
             Ok::<(), Failure>(())
         })?;
-        match &self.mutate {
-            Some(name) => mutations::break_one(planned, name),
-            None => Ok(planned),
+        let mut planned = match &self.mutate {
+            Some(name) => mutations::break_one(planned, name)?,
+            None => planned,
+        };
+        let fits: Vec<_> = experiments.iter().flat_map(|one| used_by(&one.title()).collect::<Vec<_>>()).collect();
+        fit::check_names(&self.parameters, &fits)?;
+        for Planned { setup, .. } in &mut planned {
+            setup.changes.clone_from(&self.parameters);
         }
+        Ok(planned)
     }
 }
 

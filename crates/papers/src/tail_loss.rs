@@ -38,17 +38,6 @@ pub const NAME: &str = "tail-loss";
 /// Its populations that are fitted to a baseline.
 pub const FITS: &[Fitted] = &[dumbbell::FIT, web::FIT];
 
-/// The setup in which a baseline is measured, with the seed of the fit.
-///
-/// # Errors
-/// The paper's scenario cannot be read.
-fn setup_of_fit(seed: u64) -> Result<Setup> {
-    let mut base = Scenario::load(NAME)?;
-    base.seed = seed;
-    let (effort, pages) = (Effort::Full, crate::experiment::Pages::default());
-    Ok(Setup { base, effort, mutation: None, users: None, background: None, pages })
-}
-
 /// The RTTs of figure 1, in ms.
 pub const RTTS: [u64; 7] = [10, 20, 40, 80, 160, 320, 640];
 

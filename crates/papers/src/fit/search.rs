@@ -1,7 +1,7 @@
 //! Searches for better parameters.
 
 use super::{Fit, Fitted, Parameter, Scale};
-use crate::experiment::ExperimentError;
+use crate::experiment::{self, Effort, ExperimentError, Setup};
 
 /// The first step, as a part of a parameter's range.
 const FIRST_STEP: f64 = 0.1;
@@ -57,9 +57,20 @@ pub fn search(fitted: &Fitted, fit: &Fit, most: u32, mut each: impl FnMut(u32, &
 /// # Errors
 /// A population that cannot be run.
 pub fn measured(fitted: &Fitted, mut fit: Fit) -> Result<Fit, ExperimentError> {
-    let measured = (fitted.measure)(&fit.values(), fit.size, fit.seed)?;
+    let measured = (fitted.measure)(&setup(&fit)?, &fit.values(), fit.size)?;
     fit.set_ours(&measured);
     Ok(fit)
+}
+
+/// The setup of the experiments that use a fit, with the fit's seed.
+///
+/// # Errors
+/// A fit of no experiment, or a scenario that cannot be read.
+pub fn setup(fit: &Fit) -> Result<Setup, ExperimentError> {
+    let experiment = experiment::all().find(|one| fit.experiments.contains(&one.title()));
+    let mut setup = Setup::new(experiment.ok_or_else(|| "a fit of no experiment".to_owned())?, Effort::Full)?;
+    setup.base.seed = fit.seed;
+    Ok(setup)
 }
 
 impl Parameter {

@@ -16,10 +16,14 @@ pub fn text(name: &str, fit: &Fit) -> String {
         }
     };
     let unit = |about: &str, unit: &str| if unit.is_empty() { about.to_owned() } else { format!("{about} ({unit})") };
-    let given = fit.given.iter().map(|one| vec![one.about.clone(), one.value.clone(), one.from.clone()]);
-    add(&["given", "value", "from"], given.collect());
-    let parameters = fit.parameters.iter().map(|one| vec![unit(&one.about, &one.unit), number(one.value)]);
-    add(&["fitted parameter", "value"], parameters.collect());
+    let given = fit
+        .given
+        .iter()
+        .map(|one| vec![one.about.clone(), one.name.clone().unwrap_or_default(), one.value.clone(), one.from.clone()]);
+    add(&["given", "name", "value", "from"], given.collect());
+    let parameters =
+        fit.parameters.iter().map(|one| vec![unit(&one.about, &one.unit), one.name.clone(), number(one.value)]);
+    add(&["fitted parameter", "name", "value"], parameters.collect());
     let targets = fit
         .targets
         .iter()

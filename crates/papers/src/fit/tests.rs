@@ -1,7 +1,7 @@
 use super::*;
 use crate::experiment;
 
-fn parabola(at: &Parameters, _: u32, _: u64) -> Result<Measured, ExperimentError> {
+fn parabola(_: &Setup, at: &Parameters, _: u32) -> Result<Measured, ExperimentError> {
     Ok(vec![("product", at.get("a") * at.get("b")), ("a", at.get("a"))])
 }
 
@@ -12,7 +12,7 @@ fn fit(targets: &str) -> (Fitted, Fit) {
         )
     };
     let toml = format!(
-        "about = ''\nexperiments = []\nbaseline = ''\nheld_out = ''\nseed = 7\nsize = 1\nsize_of = 'runs'\n{}{}{targets}",
+        "about = ''\nexperiments = ['prr web']\nbaseline = ''\nheld_out = ''\nseed = 7\nsize = 1\nsize_of = 'runs'\n{}{}{targets}",
         parameter("a", "log"),
         parameter("b", "linear")
     );
@@ -80,11 +80,41 @@ fn fits_are_of_experiments_and_their_seeds_judge_nothing() {
 #[test]
 fn every_fit_can_be_measured() {
     for (fitted, fit) in FITS.iter() {
-        let measured = (fitted.measure)(&fit.values(), (fit.size / 20).max(2), fit.seed).expect("a population");
+        let measured =
+            (fitted.measure)(&search::setup(fit).expect("its scenario"), &fit.values(), (fit.size / 20).max(2))
+                .expect("a population");
         let mut measured: Vec<&str> = measured.iter().map(|(name, _)| *name).collect();
         let mut targets: Vec<&str> = fit.targets.iter().map(|one| one.name.as_str()).collect();
         measured.sort_unstable();
         targets.sort_unstable();
         assert_eq!(measured, targets, "{}", fitted.name);
+    }
+}
+
+#[test]
+fn a_change_concerns_the_parameter_of_its_name() {
+    let (_, mut fit) = fit(&target("a", 3.0));
+    fit.change(&"b=7".parse().expect("a change"));
+    let values = fit.values();
+    assert_eq!((values.get("a"), values.get("b")), (1.0, 7.0));
+    for wrong in ["b", "b=", "b=many", "b=inf", "b=-1"] {
+        assert!(wrong.parse::<Change>().is_err(), "{wrong}");
+    }
+}
+
+/// A given quantity that the code reads has a name and a number, and can be changed.
+#[test]
+fn given_numbers_are_parameters_too() {
+    for (fitted, fit) in FITS.iter() {
+        assert!(fit.given.iter().all(|one| one.name.is_some() == one.number.is_some()), "{}", fitted.name);
+        let mut names: Vec<&str> = fit.names().collect();
+        for name in &names {
+            let change = Change { name: (*name).into(), value: 0.25 };
+            assert_eq!(parameters(fitted.name, &[change]).get(name), 0.25, "{}", fitted.name);
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "{}", fitted.name);
     }
 }

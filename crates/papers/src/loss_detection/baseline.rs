@@ -1,10 +1,8 @@
 //! What the study prints of its unmodified senders (Tables II to IV), measured over the populations: the fit's baseline.
 
-use super::NAME;
 use super::captures::FIT;
 use super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS};
 use super::populations::Populations;
-use crate::experiment;
 use crate::prelude::*;
 use recoup_captures::study::Shares;
 
@@ -20,11 +18,8 @@ const SHARES: [(usize, [&str; 3]); 4] = [
 ];
 
 /// Runs the four systems as they are.
-fn measure(fitted: &Parameters, size: u32, seed: u64) -> Result<Measured> {
-    let tables = experiment::all().find(|one| one.paper == NAME && one.name == super::Id::Tables.name());
-    let mut setup = Setup::new(tables.ok_or_else(|| NAME.to_owned())?, Effort::Full)?;
-    setup.base.seed = seed;
-    let populations = Populations::simulate(&setup, fitted, u64::from(size), 0)?;
+fn measure(setup: &Setup, fitted: &Parameters, size: u32) -> Result<Measured> {
+    let populations = Populations::simulate(setup, fitted, u64::from(size), 0)?;
     let mut measured = vec![];
     for (system, names) in SHARES {
         let shares = populations.all.system(&System::ALL[system]).map(|sender| sender.retransmissions_percent);

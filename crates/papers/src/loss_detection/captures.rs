@@ -24,11 +24,13 @@ pub struct Capture {
     pub trace: &'static str,
     /// Its name in legends.
     pub title: &'static str,
+    /// Its RTTs; their median is a parameter.
     rtt: LogNormal,
     rate: LogNormal,
     /// Whether the share of its paths that pause is fitted; otherwise none does.
     pauses: bool,
-    /// The fitted parameters of its own: the median loss rate, the lost ACKs for each lost packet, and the median response.
+    /// The parameters of its own: the median RTT and loss rate, the lost ACKs for each lost packet, and the median response.
+    median_rtt: &'static str,
     loss: &'static str,
     ack_loss: &'static str,
     response: &'static str,
@@ -50,6 +52,7 @@ pub const CAPTURES: [Capture; 4] = [
         rtt: lognormal(180.0, 0.4, 100.0, 1000.0),
         rate: lognormal(1.0, 1.0, 0.128, 20.0),
         pauses: true,
+        median_rtt: "rtt_jap",
         loss: "loss",
         ack_loss: "ack_loss_jap",
         response: "response_jap",
@@ -62,6 +65,7 @@ pub const CAPTURES: [Capture; 4] = [
         rtt: Networks::WIDE_AREA.rtt,
         rate: Networks::WIDE_AREA.rate,
         pauses: false,
+        median_rtt: "rtt_unc",
         loss: "loss",
         ack_loss: "ack_loss",
         response: "response_unc",
@@ -74,6 +78,7 @@ pub const CAPTURES: [Capture; 4] = [
         rtt: lognormal(80.0, 0.7, 5.0, 1000.0),
         rate: Networks::WIDE_AREA.rate,
         pauses: false,
+        median_rtt: "rtt_ibi",
         loss: "loss_ibi",
         ack_loss: "ack_loss",
         response: "response_ibi",
@@ -86,6 +91,7 @@ pub const CAPTURES: [Capture; 4] = [
         rtt: lognormal(40.0, 0.9, 5.0, 1000.0),
         rate: lognormal(2.0, 0.7, 0.128, 20.0),
         pauses: true,
+        median_rtt: "rtt_wls",
         loss: "loss",
         ack_loss: "ack_loss",
         response: "response_wls",
@@ -106,17 +112,12 @@ impl Capture {
     pub fn population(&self, fitted: &Parameters, flows: u64, seed: u64) -> Population {
         let place = CAPTURES.iter().position(|one| one.trace == self.trace);
         let usual = Networks::WIDE_AREA;
-        let (mut rtt, mut reordered) = (self.rtt, REORDERED);
-        match self.trace {
-            "unc" => rtt.median = fitted.get("rtt_unc"),
-            "ibi" => reordered = fitted.get("reordered_ibi"),
-            _ => {}
-        }
+        let reordered = if self.trace == "ibi" { fitted.get("reordered_ibi") } else { REORDERED };
         Population {
             flows,
             seed: seed.wrapping_add(1_000_003 * place.unwrap_or_default() as u64),
             networks: Networks {
-                rtt,
+                rtt: LogNormal { median: fitted.get(self.median_rtt), ..self.rtt },
                 rate: self.rate,
                 loss: LogNormal { median: fitted.get(self.loss), ..usual.loss },
                 burst: fitted.get("burst"),
@@ -134,17 +135,15 @@ impl Capture {
                 response: lognormal(fitted.get(self.response), self.spread, 200.0, 5_000_000.0),
                 think_time: Traffic::WEB.think_time,
             },
-            receivers: Receivers { delayed_acks: 1.0, buffer: WINDOWS_BUFFER, ..Receivers::MIXED },
+            receivers: Receivers {
+                sack: fitted.get("sack"),
+                delayed_acks: fitted.get("delayed_acks"),
+                buffer: WINDOWS_BUFFER,
+                ..Receivers::MIXED
+            },
             users: None,
         }
     }
-}
-
-/// The values of the fitted parameters that the experiments use.
-pub fn fitted() -> Arc<Parameters> {
-    static VALUES: std::sync::LazyLock<Arc<Parameters>> =
-        std::sync::LazyLock::new(|| Arc::new(crate::fit::committed(FIT)));
-    Arc::clone(&VALUES)
 }
 
 /// Notes whether the path loses data of the server.

@@ -17,7 +17,7 @@
 
 mod claims;
 
-use super::captures::{CAPTURES, fitted};
+use super::captures::{CAPTURES, FIT};
 use super::columns::{measured, sheet_of_measured};
 use super::impact::Replaced::{self, A, B, D, K, M, MinRto};
 use super::populations::population;
@@ -92,7 +92,7 @@ fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes> {
     let pieces: Vec<(usize, Range<u64>)> = pieces(system, flows).collect();
     let parts = in_parallel(pieces.len(), cores(), |part| {
         let (capture, numbers) = pieces[part].clone();
-        let mut population = population(setup, &CAPTURES[capture], &fitted(), flows);
+        let mut population = population(setup, &CAPTURES[capture], &setup.fitted(FIT), flows);
         let is_usual = changed.granularity.is_none() && changed.parameters == Parameters::default();
         if setup.is_mutated("other-networks") && !is_usual {
             // The changed runs are of paths with more losses and longer RTTs.

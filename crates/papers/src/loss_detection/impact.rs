@@ -22,7 +22,7 @@ mod optimal;
 mod tradeoff;
 
 use super::NAME;
-use super::captures::{CAPTURES, fitted, lossy_flows};
+use super::captures::{CAPTURES, FIT, lossy_flows};
 use super::claims::{LINUX, SOLARIS, WINDOWS};
 use super::populations::population;
 use super::published::seen_in;
@@ -224,7 +224,7 @@ fn study(setup: &Setup, lossy: u64, system: usize) -> Result<Studied> {
     let mut packets = vec![];
     for ((i, capture), share) in (0..).zip(&CAPTURES).zip(seen_in(system)) {
         let wanted = (lossy as f64 * share).round() as u64;
-        let population = population(setup, capture, &fitted(), wanted);
+        let population = population(setup, capture, &setup.fitted(FIT), wanted);
         let flows = lossy_flows(&population, &profile, i * CAPTURE_BEGINS, wanted)?;
         let parts: Vec<&[u64]> = flows.chunks(TOGETHER).collect();
         let parts =

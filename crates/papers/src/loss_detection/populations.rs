@@ -9,7 +9,7 @@
 //! standard errors of its ten values (batch means, Student's t with nine degrees of freedom). The retransmissions of a
 //! connection depend on each other, connections do not.
 
-use super::captures::{CAPTURES, Capture, fitted, lossy_flows};
+use super::captures::{CAPTURES, Capture, FIT, lossy_flows};
 use super::published::seen_in;
 use crate::last::Last;
 use crate::population::Population;
@@ -212,7 +212,7 @@ impl Populations {
     pub fn of(setup: &Setup) -> Result<Arc<Self>> {
         static LAST: Last<Populations> = Last::new();
         let [lossy, unselected] = [lossy(setup.effort), unselected(setup.effort)];
-        LAST.or_make(setup, &lossy.to_string(), || Self::simulate(setup, &fitted(), lossy, unselected))
+        LAST.or_make(setup, &lossy.to_string(), || Self::simulate(setup, &setup.fitted(FIT), lossy, unselected))
     }
 
     /// The counts of a system, by its place in [`System::ALL`].

@@ -1,4 +1,4 @@
-use super::captures::fitted;
+use super::captures::FIT;
 use super::*;
 use crate::claims::assert_known;
 use crate::experiment::{self, Effort, Setup};
@@ -19,7 +19,7 @@ fn another_seed_has_other_flows_and_the_same_systems() {
     let mut other = setup.clone();
     other.base.seed += 1;
     let [one, other, again] =
-        [&setup, &other, &setup].map(|setup| Populations::simulate(setup, &fitted(), 300, 200).unwrap());
+        [&setup, &other, &setup].map(|setup| Populations::simulate(setup, &setup.fitted(FIT), 300, 200).unwrap());
     assert_eq!(one.all.report, again.all.report);
     assert_ne!(one.all.report, other.all.report);
     let systems = |of: &Populations| -> Vec<String> {
@@ -39,7 +39,7 @@ fn another_seed_has_other_flows_and_the_same_systems() {
 #[test]
 fn figures_are_also_points() {
     let setup = experiment::setup_of(NAME, "tables", Effort::Quick);
-    let populations = Populations::simulate(&setup, &fitted(), 300, 200).unwrap();
+    let populations = Populations::simulate(&setup, &setup.fitted(FIT), 300, 200).unwrap();
     for (id, header) in [
         (Id::Tables, "figure,sender,senders,retransmissions,"),
         (Id::Fig1, "figure,system,panel,value,share"),

@@ -8,7 +8,7 @@
 //! Deviations: Linux's servers have the kernel's minimum RTO (`linux-2.4+minrttvar`), as captured ones do. The flows are those
 //! of the populations that lose data. The receivers' SACK and timestamps are as in the populations, so that many verdicts cannot be known.
 
-use super::captures::{CAPTURES, fitted, lossy_flows};
+use super::captures::{CAPTURES, FIT, lossy_flows};
 use super::claims::by_system;
 use super::columns::{measured, sheet_of_measured};
 use super::published::seen_in;
@@ -127,7 +127,7 @@ fn study(setup: &Setup, place: usize) -> Result<Found> {
     let mut pieces = vec![];
     for (capture, share) in CAPTURES.iter().zip(seen_in(place)) {
         let wanted = (lossy as f64 * share).round() as u64;
-        let population = capture.population(&fitted(), wanted, setup.seed());
+        let population = capture.population(&setup.fitted(FIT), wanted, setup.seed());
         let flows = lossy_flows(&population, &profile, 0, wanted)?;
         pieces.extend(flows.chunks(TOGETHER).map(|flows| (population.clone(), flows.to_vec())));
     }

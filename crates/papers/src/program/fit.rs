@@ -1,9 +1,11 @@
 //! `recoup paper fit`: populations and the baseline numbers that they were fitted to.
 
-use crate::fit::{self, FITS, Fit, Fitted};
+use crate::Joined;
+use crate::fit::{self, Change, FITS, Fit, Fitted};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use recoup::output::print;
 use recoup::{Failure, console};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
@@ -31,8 +33,11 @@ pub struct Args {
     /// Seed of everything random [default: as committed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Run with another value of a parameter, fitted or given. Can be repeated
+    #[arg(long = "parameter", value_name = "NAME=VALUE", conflicts_with = "update")]
+    parameters: Vec<Change>,
     /// Print the committed tables, and run nothing
-    #[arg(long, conflicts_with_all = ["search", "size", "seed", "update"])]
+    #[arg(long, conflicts_with_all = ["search", "size", "seed", "parameters", "update"])]
     list: bool,
     /// Write the parameters and numbers into the fits in this folder (in the source: crates/papers/fits)
     #[arg(long, value_name = "DIR", hide_short_help = true)]
@@ -50,6 +55,9 @@ fn fits() -> impl TypedValueParser<Value = &'static (Fitted, Fit)> {
 /// Measures fits, or searches for better ones.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let asked: Vec<&(Fitted, Fit)> = if args.fits.is_empty() { FITS.iter().collect() } else { args.fits.clone() };
+    check_names(&args.parameters, &asked)?;
+    let is_as_committed =
+        args.search.is_none() && args.size.is_none() && args.seed.is_none() && args.parameters.is_empty();
     let mut changed = vec![];
     for (fitted, committed) in asked {
         if args.list {
@@ -59,6 +67,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let mut begin = committed.clone();
         begin.size = args.size.unwrap_or(begin.size);
         begin.seed = args.seed.unwrap_or(begin.seed);
+        args.parameters.iter().for_each(|change| begin.change(change));
         let found = fit::search(fitted, &begin, args.search.unwrap_or(1), |runs, best| {
             if args.search.is_some() {
                 console::note(format_args!("{}: run {runs}, cost {:.4}", fitted.name, best.cost()));
@@ -67,7 +76,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         print(&(fit::text(fitted.name, &found) + "\n"))?;
         if let Some(folder) = &args.update {
             write(folder, fitted.name, &found)?;
-        } else if args.search.is_none() && args.size.is_none() && args.seed.is_none() && !found.agrees_with(committed) {
+        } else if is_as_committed && !found.agrees_with(committed) {
             changed.push(fitted.name);
         }
     }
@@ -76,6 +85,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     console::note(format_args!("the baseline has other numbers than the committed ones: {}", changed.join(", ")));
     Err(Failure::CheckFailed)
+}
+
+/// Refuses a change of which none of these populations has the parameter.
+pub fn check_names(changes: &[Change], fits: &[&(Fitted, Fit)]) -> Result<(), Failure> {
+    let known: BTreeSet<&str> = fits.iter().flat_map(|(_, fit)| fit.names()).collect();
+    let Some(Change { name, .. }) = changes.iter().find(|change| !known.contains(&*change.name)) else {
+        return Ok(());
+    };
+    let known = known.joined(", ");
+    let expected = if known.is_empty() { "nothing is fitted here".into() } else { format!("expected one of {known}") };
+    Err(Failure::Wrong(format!("--parameter {name}: no parameter of the population: {expected}")))
 }
 
 fn write(folder: &Path, name: &str, fit: &Fit) -> Result<(), Failure> {

@@ -43,7 +43,6 @@ mod web;
 pub use rows::Row;
 
 use super::NAME;
-use crate::fit;
 use crate::prelude::*;
 use connection::Connection;
 use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold};
@@ -99,10 +98,10 @@ impl Id {
         }
     }
 
-    fn users(self) -> Users {
+    fn users(self, setup: &Setup) -> Users {
         match self {
-            Self::Web | Self::Early => web::users(&fit::committed(web::FIT)),
-            Self::Video => video::users(&fit::committed(video::FIT)),
+            Self::Web | Self::Early => web::users(&setup.fitted(web::FIT)),
+            Self::Video => video::users(&setup.fitted(video::FIT)),
         }
     }
 
@@ -255,11 +254,11 @@ struct Evaluation {
     more: Vec<(&'static str, Picture)>,
 }
 
-fn evaluate(id: Id, cells: &[Cell], variants: &[Cell]) -> Evaluation {
+fn evaluate(id: Id, population: &Users, cells: &[Cell], variants: &[Cell]) -> Evaluation {
     match id {
-        Id::Web => web::evaluate(cells, variants),
-        Id::Video => video::evaluate(cells),
-        Id::Early => early::evaluate(cells),
+        Id::Web => web::evaluate(population, cells, variants),
+        Id::Video => video::evaluate(population, cells),
+        Id::Early => early::evaluate(population, cells),
     }
 }
 
@@ -269,7 +268,7 @@ fn evaluate(id: Id, cells: &[Cell], variants: &[Cell]) -> Evaluation {
 /// Settings that do not fit together.
 pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet> {
     let users = setup.users.unwrap_or(id.default_users(setup.effort));
-    let mut population = id.users();
+    let mut population = id.users(setup);
     if setup.is_mutated("single-losses") {
         population.outages = None;
     }
@@ -278,7 +277,7 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet> {
     }
     let cells = run(setup, &population, &id.arms(), users, cores())?;
     let variants = variants(setup, &population, id, &cells)?;
-    let found = evaluate(id, &cells, &variants);
+    let found = evaluate(id, &population, &cells, &variants);
     let arms: Vec<&str> = cells.iter().chain(variants.iter().skip(1)).map(|cell| cell.arm.name).collect();
     let title = format!("{} {users} users, seed {}", title(id), setup.seed());
     let sheet = Figure::new(NAME, id.name(), title, found.claims, found.picture, found.rows)

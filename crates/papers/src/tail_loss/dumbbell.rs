@@ -303,7 +303,7 @@ fn sorted<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<f64> {
 /// A file that cannot be read, or traffic that cannot be made to lose 1.5 %.
 pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration)> {
     let amount = Amount::of(setup.effort);
-    let Calibrated { world, load } = calibrated(setup, &run::committed(), amount)?;
+    let Calibrated { world, load } = calibrated(setup, &setup.fitted(FIT.name), amount)?;
     let mut cells = vec![];
     for foreground in Foreground::all() {
         cells.extend(run_foreground(setup, &world, foreground, amount)?);

@@ -37,7 +37,6 @@ pub use watch::Selection;
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
 use crate::distribution;
-use crate::fit;
 use crate::prelude::*;
 use recoup_sim::traffic::Mix;
 use recoup_sim::traffic::web::{Browser, Fetch, Page};
@@ -292,7 +291,7 @@ fn run_cell(
     mechanism: Mechanism,
     (downloads, threads): (usize, usize),
 ) -> Result<WebCell> {
-    let testbed = Testbed::new(setup, &fit::committed(FIT.name), rtt_ms, mechanism)?;
+    let testbed = Testbed::new(setup, &setup.fitted(FIT.name), rtt_ms, mechanism)?;
     let one = |n: usize| testbed.download(page, setup.seed().wrapping_add(n as u64));
     Ok(WebCell {
         page: place,
@@ -304,12 +303,11 @@ fn run_cell(
 }
 
 /// Figure 4f's baseline alone: the share of the newspaper's OCTs at 160 ms that are below 1 s.
-fn measure_baseline(parameters: &Parameters, downloads: u32, seed: u64) -> Result<Measured> {
-    let setup = super::setup_of_fit(seed)?;
+fn measure_baseline(setup: &Setup, parameters: &Parameters, downloads: u32) -> Result<Measured> {
     let (newspaper, rtt_ms) = (2, RTTS[1]);
     let page = &sites::pages()?[newspaper];
-    let testbed = Testbed::new(&setup, parameters, rtt_ms, Mechanism::Baseline)?;
-    let one = |n: usize| testbed.download(page, seed.wrapping_add(n as u64));
+    let testbed = Testbed::new(setup, parameters, rtt_ms, Mechanism::Baseline)?;
+    let one = |n: usize| testbed.download(page, setup.seed().wrapping_add(n as u64));
     let downloads = in_parallel(downloads as usize, cores(), one)?;
     let cell = WebCell { page: newspaper, site: page.name.clone(), rtt_ms, mechanism: Mechanism::Baseline, downloads };
     Ok(vec![("below_1_s", 100.0 * cell.below_1_s(Selection::Object).mean)])

@@ -436,7 +436,7 @@ fn slp_and_the_tail_loss_mechanisms_share_one_table() {
 }
 
 #[test]
-fn servers_of_the_prr_paper_take_a_number_of_users() {
+fn servers_of_the_prr_paper_take_a_number_of_users_and_parameters() {
     let video = ["prr", "video", "--users", "3", "--format"];
     let printed = |format: &str| recoup(&[&video[..], &[format]].concat()).stdout;
     let figure = only(&printed("json"));
@@ -447,7 +447,12 @@ fn servers_of_the_prr_paper_take_a_number_of_users() {
     let csv = printed("csv");
     assert_eq!(csv, printed("csv"), "twice");
     assert_eq!(csv.lines().count(), 1 + cells.len());
+    let of_other_users = recoup(&[&video[..], &["csv", "--parameter", "queue=1"]].concat()).stdout;
+    assert!(of_other_users.lines().count() == csv.lines().count() && of_other_users != csv);
     for (args, part) in [
+        (["video", "--parameter=queue"], "NAME=VALUE"),
+        (["video", "--parameter=quue=3"], "expected one of loss, outage_gap"),
+        (["fig2", "--parameter=queue=3"], "nothing is fitted here"),
         (["video", "--users=0"], "0"),
         (["video", "--users=few"], "few"),
         (["vidoe", "--users=3"], "video"),

@@ -21,7 +21,6 @@ use super::rows::{self, Rows};
 use super::tables::{self, count, fast, latency, responses, retransmissions};
 use super::users::{Hosts, User, Users};
 use super::{Arm, Cell, settings, web};
-use crate::fit;
 use crate::prelude::*;
 use recoup_sim::world::{FlowEnd, RouteId, Start, Topology, Traffic, World};
 use recoup_tcp::flow::ScriptProgress;
@@ -189,7 +188,7 @@ impl Observer for Watch {
 pub fn sheet(setup: &Setup) -> Result<Sheet> {
     let users = setup.users.unwrap_or(setup.effort.of(24_000, 1000)) as usize;
     let links = users.div_ceil(SHARING);
-    let population = web::users(&fit::committed(web::FIT));
+    let population = web::users(&setup.fitted(web::FIT));
     let cells = run(setup, &population, links)?;
     let arms = ARMS.map(|arm| arm.name);
     let title =

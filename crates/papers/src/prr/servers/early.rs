@@ -16,6 +16,7 @@ use super::compare::{Values, interaction, percent, quantile_differences, ratio, 
 use super::connection::{Answer, Connection};
 use super::rows::Rows;
 use super::tables::{count, fast, latency, responses, retransmissions, timeouts, undone};
+use super::users::Users;
 use super::{Arm, Cell, Evaluation, web};
 use crate::prelude::*;
 
@@ -74,9 +75,9 @@ impl<'a> Arms<'a> {
 }
 
 /// Tables, claims and pictures.
-pub fn evaluate(cells: &[Cell]) -> Evaluation {
+pub fn evaluate(population: &Users, cells: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
-    web::inputs(&mut rows, &cells[0]);
+    web::inputs(&mut rows, population, &cells[0]);
     let changes = table11_changes(cells);
     if let Some(arms) = Arms::of(cells) {
         section6(&mut rows, &cells[..4]);

@@ -14,18 +14,8 @@ pub const FITS: &[Fitted] = &[
 ];
 
 /// The baseline alone.
-fn baseline(users: &Users, size: u32, seed: u64) -> Result<Cell> {
-    let mut base = Scenario::load(super::NAME)?;
-    base.seed = seed;
-    let setup = Setup {
-        base,
-        effort: Effort::Full,
-        mutation: None,
-        users: None,
-        background: None,
-        pages: crate::experiment::Pages::default(),
-    };
-    let mut cells = run(&setup, users, &[Arm::LINUX], size, cores())?;
+fn baseline(setup: &Setup, users: &Users, size: u32) -> Result<Cell> {
+    let mut cells = run(setup, users, &[Arm::LINUX], size, cores())?;
     cells.pop().ok_or_else(|| "expected the baseline".to_owned().into())
 }
 
@@ -34,8 +24,8 @@ fn of_all(cell: &Cell, kind: impl Of) -> f64 {
     percent(cell, kind, count(retransmissions)).mean
 }
 
-fn measure_web(fit: &Parameters, size: u32, seed: u64) -> Result<Measured> {
-    let cell = &baseline(&web::users(fit), size, seed)?;
+fn measure_web(setup: &Setup, fit: &Parameters, size: u32) -> Result<Measured> {
+    let cell = &baseline(setup, &web::users(fit), size)?;
     let windows = of_recoveries(cell, cwnd_after);
     let window = |share: f64| quantile(&windows, share).unwrap_or(NAN);
     let timeouts_in = |state: State| of_all(cell, count(move |c| c.timeouts_in(state)));
@@ -59,8 +49,8 @@ fn measure_web(fit: &Parameters, size: u32, seed: u64) -> Result<Measured> {
     ])
 }
 
-fn measure_video(fit: &Parameters, size: u32, seed: u64) -> Result<Measured> {
-    let cell = &baseline(&video::users(fit), size, seed)?;
+fn measure_video(setup: &Setup, fit: &Parameters, size: u32) -> Result<Measured> {
+    let cell = &baseline(setup, &video::users(fit), size)?;
     Ok(vec![
         ("rate", tables::retransmission_rate(cell).mean),
         ("per_recovery", tables::per_recovery(cell).mean),

@@ -7,7 +7,7 @@ fn setup(users: u32) -> Setup {
 }
 
 fn cells(id: Id, arms: &[Arm], users: u32, threads: usize) -> Vec<Cell> {
-    run(&setup(users), &id.users(), arms, users, threads).expect("networks that can be built")
+    run(&setup(users), &id.users(&setup(users)), arms, users, threads).expect("networks that can be built")
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn the_number_of_threads_changes_nothing() {
 #[test]
 fn undisturbed_connections_are_the_same_with_all_arms() {
     let settings = settings(&setup(1).base).unwrap();
-    let users = Id::Web.users();
+    let users = Id::Web.users(&setup(1));
     let mut undisturbed = 0;
     for number in 0..400 {
         let user = users.user(1, number);
@@ -71,7 +71,7 @@ fn all_tables_are_there() {
 fn a_user_whom_the_baseline_serves_changes_nothing() {
     let setup = setup(1);
     let hosts = Arm::LINUX.hosts(&setup, &settings(&setup.base).unwrap());
-    let link = ab::Link::new(&Id::Web.users(), 1, 3);
+    let link = ab::Link::new(&Id::Web.users(&setup), 1, 3);
     let all = link.run(&hosts, None).unwrap();
     assert!(all.iter().any(|one| one.disturbed.is_some()) && all.iter().all(|one| one.segments_sent > 0));
     assert_eq!(link.run(&hosts, Some((7, &hosts))).unwrap(), all);

@@ -16,8 +16,7 @@ use super::connection::Connection;
 use super::rows::Rows;
 use super::tables::{self, count, fast, retransmissions, segments};
 use super::users::{Service, Users};
-use super::{Cell, Evaluation, web};
-use crate::fit;
+use super::{Cell, Evaluation};
 use crate::prelude::*;
 use recoup_path::Outages;
 
@@ -32,9 +31,12 @@ pub fn users(fit: &Parameters) -> Users {
         rate: LogNormal { median: fit.get("rate"), sigma: 0.1, least: 0.1, most: 1.0 },
         queue: LogNormal { median: fit.get("queue"), sigma: 0.3, least: 1.0, most: 1000.0 },
         loss: LogNormal { median: fit.get("loss"), sigma: 0.5, least: 0.0001, most: 0.3 },
-        outages: Some(Outages { sigma: 1.0, ..Outages::new(seconds("outage_gap"), seconds("outage_length")) }),
+        outages: Some(Outages {
+            sigma: fit.get("outage_sigma"),
+            ..Outages::new(seconds("outage_gap"), seconds("outage_length"))
+        }),
         ack_loss: 0.2,
-        overtaking: web::OVERTAKING,
+        overtaking: fit.get("overtaking"),
         sack: 0.96,
         timestamps: 0.12,
         service: Service::Video {
@@ -56,17 +58,16 @@ const LOST: [f64; 3] = [2.4, 16.4, 4.8];
 const SLOW_START: [f64; 3] = [56.0, 1.0, 0.0];
 
 /// Tables, claims and pictures.
-pub fn evaluate(cells: &[Cell]) -> Evaluation {
+pub fn evaluate(population: &Users, cells: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
-    inputs(&mut rows, &cells[0]);
+    inputs(&mut rows, population, &cells[0]);
     tables::table2(&mut rows, &cells[0], [54.0, 17.0, 8.0, 3.0, 2.0, 4.0, 29.0]);
     tables::table3(&mut rows, &cells[0], [4.0, 1.4, 9.0, 3.1]);
     table10(&mut rows, cells);
     Evaluation { rows: rows.0, claims: claims::all(cells), picture: chart(cells).into(), more: vec![] }
 }
 
-fn inputs(rows: &mut Rows, cell: &Cell) {
-    let population = users(&fit::committed(FIT));
+fn inputs(rows: &mut Rows, population: &Users, cell: &Cell) {
     for (quantity, unit, value, paper) in [
         ("users", "", cell.connections.len() as f64, NAN),
         ("mean video", "MB", 2.3, 2.3),

@@ -15,16 +15,12 @@ use super::rows::Rows;
 use super::tables::{self, count, fast, latency, responses, retransmissions};
 use super::users::{Service, Users};
 use super::{Cell, Evaluation};
-use crate::fit;
 use crate::prelude::*;
 use recoup_path::Outages;
 use recoup_recovery::Recovery;
 
 /// The mean response, in bytes (table 1).
 const MEAN_RESPONSE: f64 = 7500.0;
-
-/// The share of the responses whose short last segment overtakes those before it (footnote 5).
-pub const OVERTAKING: f64 = 0.0075;
 
 /// The fit of the users.
 pub const FIT: &str = "prr-web";
@@ -44,9 +40,12 @@ pub fn users(fit: &Parameters) -> Users {
         rate: LogNormal { median: 1.1524, sigma: 1.0, least: 0.064, most: 50.0 },
         queue: LogNormal { median: fit.get("queue"), sigma: 0.9, least: 1.0, most: 1000.0 },
         loss: LogNormal { median: fit.get("loss"), sigma: 1.0, least: 0.0001, most: 0.3 },
-        outages: Some(Outages { sigma: 2.0, ..Outages::new(seconds("outage_gap"), seconds("outage_length")) }),
+        outages: Some(Outages {
+            sigma: fit.get("outage_sigma"),
+            ..Outages::new(seconds("outage_gap"), seconds("outage_length"))
+        }),
         ack_loss: 0.5,
-        overtaking: OVERTAKING,
+        overtaking: fit.get("overtaking"),
         sack: 0.96,
         timestamps: 0.12,
         service: Service::Web {
@@ -87,9 +86,9 @@ const PAPERS_TABLE_7: [[f64; 7]; 3] = [
 ];
 
 /// Tables, claims and pictures.
-pub fn evaluate(cells: &[Cell], variants: &[Cell]) -> Evaluation {
+pub fn evaluate(population: &Users, cells: &[Cell], variants: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
-    inputs(&mut rows, &cells[0]);
+    inputs(&mut rows, population, &cells[0]);
     tables::table2(&mut rows, &cells[0], [24.0, 43.0, 30.0, 2.0, 1.0, 10.0, 17.0]);
     tables::table3(&mut rows, &cells[0], [12.0, 3.8, 6.0, 1.9]);
     table5(&mut rows, cells);
@@ -112,7 +111,7 @@ pub fn evaluate(cells: &[Cell], variants: &[Cell]) -> Evaluation {
 }
 
 /// The paper's numbers of its users, and those that the baseline was fitted to (tables 1 and 3).
-pub fn inputs(rows: &mut Rows, cell: &Cell) {
+pub fn inputs(rows: &mut Rows, population: &Users, cell: &Cell) {
     let all = responses(|_| true);
     let users = cell.connections.len() as f64;
     let bytes = |connection: &Connection| connection.responses.iter().map(|one| one.bytes as f64).sum::<f64>() / 1e3;
@@ -123,8 +122,6 @@ pub fn inputs(rows: &mut Rows, cell: &Cell) {
     let share = percent(cell, retransmitted, &all);
     tables::met(rows, cell, "fitted: responses with retransmissions", "%", share, 6.1);
     tables::met(rows, cell, "fitted: fast retransmits per fast recovery", "", tables::per_recovery(cell), 3.15);
-    let fit = fit::committed(FIT);
-    let population = self::users(&fit);
     for (quantity, unit, value, paper) in [
         ("users", "", users, NAN),
         ("mean rate", "Mbit/s", 1.9, 1.9),

@@ -1,7 +1,6 @@
 //! The populations, captured at both ends, studied, and their flows with SYN loss run again.
 
 use super::{SENDER, world};
-use crate::fit;
 use crate::last::Last;
 use crate::population::{EndCaptures, FLOWS_PER_CAPTURE, Population};
 use crate::prelude::*;
@@ -96,7 +95,7 @@ pub fn study(setup: &Setup, traces: Traces, flows: u64) -> Result<Arc<Studied>> 
 
 fn study_anew(setup: &Setup, traces: Traces, flows: u64) -> Result<Studied> {
     let sender = setup.profile(SENDER);
-    let population = world::population(traces, &fit::committed(traces.fit()), flows, setup.seed());
+    let population = world::population(traces, &setup.fitted(traces.fit()), flows, setup.seed());
     // Data centers have no table of lost SYNs.
     let reruns = (traces == Traces::Backbone).then_some(!setup.is_mutated("no-duplicate"));
     let Part { mut capture, far, reruns, sent_again, .. } = all(&population, &sender, reruns)?;

@@ -86,8 +86,8 @@ fn exchanges(of: &Parameters) -> Traffic {
     Traffic { exchanges: 3.0, request: bytes(response / 2.0), response: bytes(response), think_time }
 }
 
-fn backbone(of: &Parameters, size: u32, seed: u64) -> Result<Measured> {
-    let part = measured(Traces::Backbone, of, size, seed)?;
+fn backbone(setup: &Setup, of: &Parameters, size: u32) -> Result<Measured> {
+    let part = measured(setup, Traces::Backbone, of, size)?;
     let report = Report::new(&part.capture);
     let syns = &report.syn_losses;
     let completion = |percentile| {
@@ -105,8 +105,8 @@ fn backbone(of: &Parameters, size: u32, seed: u64) -> Result<Measured> {
     Ok(measured)
 }
 
-fn data_center(of: &Parameters, size: u32, seed: u64) -> Result<Measured> {
-    let part = measured(Traces::DataCenter, of, size, seed)?;
+fn data_center(setup: &Setup, of: &Parameters, size: u32) -> Result<Measured> {
+    let part = measured(setup, Traces::DataCenter, of, size)?;
     let report = Report::new(&part.capture);
     Ok(of_both(&part, &report, size))
 }
@@ -121,7 +121,6 @@ fn of_both(part: &Part, report: &Report, size: u32) -> Measured {
     ]
 }
 
-fn measured(traces: Traces, of: &Parameters, size: u32, seed: u64) -> Result<Part> {
-    let sender = SENDER.parse::<Profile>().map_err(|e| ExperimentError::Unfit(format!("{SENDER}: {e}")))?;
-    all(&population(traces, of, size.into(), seed), &sender, None)
+fn measured(setup: &Setup, traces: Traces, of: &Parameters, size: u32) -> Result<Part> {
+    all(&population(traces, of, size.into(), setup.seed()), &setup.profile(SENDER), None)
 }

@@ -1,7 +1,6 @@
 //! Runs the worlds of the dumbbell: how many, with which load, until there are flows enough.
 
-use super::{DumbbellCell, FIT, Foreground, OWN_SETTINGS, SIZES, WORLD, Watch};
-use crate::fit;
+use super::{DumbbellCell, Foreground, OWN_SETTINGS, SIZES, WORLD, Watch};
 use crate::prelude::*;
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{Acks, MECHANISMS, Mechanism};
@@ -139,15 +138,14 @@ fn world_of(setup: &Setup, world: &WorldScenario, foreground: Foreground) -> Res
 
 /// The numbers of the environment that the paper prints, and the baseline's share of spurious retransmissions. No other mechanism
 /// runs.
-pub fn measure_baseline(parameters: &Parameters, seconds: u32, seed: u64) -> Result<Measured> {
-    let setup = crate::tail_loss::setup_of_fit(seed)?;
+pub fn measure_baseline(setup: &Setup, parameters: &Parameters, seconds: u32) -> Result<Measured> {
     let amount = Amount { calibration: 1, seconds: seconds.max(LEAST_SECONDS), ..Amount::of(Effort::Full) };
-    let Calibrated { world, load } = calibrated(&setup, parameters, amount)?;
+    let Calibrated { world, load } = calibrated(setup, parameters, amount)?;
     let all: Vec<Foreground> = Foreground::all().collect();
     let cells = in_parallel(all.len(), cores(), |i| {
-        let world = world_of(&setup, &world, all[i])?;
+        let world = world_of(setup, &world, all[i])?;
         let chosen = [world.choose("foreground")?];
-        run_one(&setup, &world, &chosen, all[i], Mechanism::Baseline, 0)
+        run_one(setup, &world, &chosen, all[i], Mechanism::Baseline, 0)
     })?;
     let longest = cells.iter().map(|cell| cell.bottleneck.record.queueing.longest()).max().unwrap_or_default();
     let at_tail = |size| {
@@ -163,11 +161,6 @@ pub fn measure_baseline(parameters: &Parameters, seconds: u32, seed: u64) -> Res
         ("long_tails", (at_tail(SIZES[2]) - 10.0).max(0.0)),
         ("spurious", 1e4 * super::spurious(cells.iter(), 1).share),
     ])
-}
-
-/// The committed parameters.
-pub fn committed() -> Parameters {
-    fit::committed(FIT.name)
 }
 
 /// Runs worlds `first` to `first + worlds` of a foreground, with all mechanisms.

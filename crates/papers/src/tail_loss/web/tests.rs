@@ -184,7 +184,7 @@ fn page_of(segments: u64) -> Page {
 
 /// The testbed of a cell at 10 ms.
 fn testbed(setup: &Setup, mechanism: Mechanism) -> Testbed {
-    Testbed::new(setup, &fit::committed(FIT.name), 10, mechanism).unwrap()
+    Testbed::new(setup, &setup.fitted(FIT.name), 10, mechanism).unwrap()
 }
 
 /// A download of a page whose data segment number `lost`, from 1, is lost once.
