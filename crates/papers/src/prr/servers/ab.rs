@@ -15,10 +15,10 @@
 
 mod claims;
 
-use super::compare::{percent, relative, total};
+use super::compare::{percent, total};
 use super::connection::{Connection, Disturbed};
 use super::rows::{self, Rows};
-use super::tables::{self, count, fast, latency, responses, retransmissions};
+use super::tables::{self, TABLE_8, Total, count, latency, responses};
 use super::users::{Hosts, User, Users};
 use super::{Arm, Cell, settings, web};
 use crate::prelude::*;
@@ -209,16 +209,6 @@ fn run(setup: &Setup, population: &Users, links: usize) -> Result<Vec<Cell>> {
     Ok(ARMS.into_iter().enumerate().map(cell).collect())
 }
 
-/// The totals of table 8, with the paper's differences for RFC 3517 and PRR.
-type Total = (&'static str, fn(&Counters) -> u64, [f64; 2]);
-
-const TABLE_8: [Total; 4] = [
-    ("all retransmissions", retransmissions, [3.7, 2.5]),
-    ("fast retransmissions", fast, [17.0, 13.0]),
-    ("timeouts in recovery", |c| c.timeouts_in(State::Recovery), [-2.5, -5.0]),
-    ("lost retransmissions that ACKs showed", |c| c.detected_lost_retransmissions, [198.0, 117.0]),
-];
-
 fn table(cells: &[Cell]) -> Vec<rows::Row> {
     let mut rows = Rows::default();
     let base = &cells[0];
@@ -227,18 +217,9 @@ fn table(cells: &[Cell]) -> Vec<rows::Row> {
     let share = percent(base, retransmitted, responses(|_| true));
     tables::met(&mut rows, base, "responses with retransmissions", "%", share, 6.1);
     tables::met(&mut rows, base, "fast retransmits per fast recovery", "", tables::per_recovery(base), 3.15);
-    for (name, of, papers) in TABLE_8 {
-        rows.differences(("Table 8", format!("{name}, difference from Linux"), "%"), cells, &papers, |base, arm| {
-            total(base, arm, count(of))
-        });
-    }
-    let of = |one: &super::connection::Answer| one.is_retransmitted;
-    rows.differences(
-        ("Table 9", "latency of responses with retransmissions, mean, difference from Linux", "%"),
-        cells,
-        &[],
-        |base, arm| relative(base, arm, latency(of), responses(of)),
-    );
+    tables::totals(&mut rows, "Table 8", cells, TABLE_8);
+    let header = ("Table 9", "latency of responses with retransmissions, mean, difference from Linux", "%");
+    rows.differences(header, cells, &[], tables::latency_difference);
     rows.differences(
         ("Table 9", "latency of all responses, mean, difference from Linux", "%"),
         cells,

@@ -1,6 +1,6 @@
-//! Quantities that several figures have: tables 2 and 3, and inputs.
+//! Quantities that several figures have: tables 2, 3 and 8, latencies of responses with retransmissions, and inputs.
 
-use super::compare::{Of, percent, ratio};
+use super::compare::{Of, percent, ratio, relative, shown, total};
 use super::connection::{Answer, Connection};
 use super::rows::Rows;
 use super::{Cell, compare};
@@ -116,4 +116,49 @@ pub fn recoveries(cell: &Cell, counts: impl Fn(&recoup_recovery::Recovery) -> bo
 /// pipe − ssthresh at the start of a recovery, in segments.
 pub fn pipe_above(recovery: &recoup_recovery::Recovery) -> i64 {
     i64::from(recovery.pipe.0) - i64::from(recovery.ssthresh.0)
+}
+
+/// A total of the servers' counts, with the paper's differences of RFC 3517 and PRR from Linux in percent.
+pub type Total = (&'static str, fn(&Counters) -> u64, [f64; 2]);
+
+/// The totals of table 8.
+pub const ALL: Total = ("all retransmissions", retransmissions, [3.7, 2.5]);
+/// See [`ALL`].
+pub const FAST: Total = ("fast retransmissions", fast, [17.0, 13.0]);
+/// See [`ALL`].
+pub const IN_RECOVERY: Total = ("timeouts in recovery", |c| c.timeouts_in(State::Recovery), [-2.5, -5.0]);
+/// See [`ALL`].
+pub const LOST: Total = ("lost retransmissions that ACKs showed", |c| c.detected_lost_retransmissions, [198.0, 117.0]);
+
+/// Table 8.
+pub const TABLE_8: [Total; 4] = [ALL, FAST, IN_RECOVERY, LOST];
+
+/// How each arm's totals differ from Linux's, as rows of this table.
+pub fn totals(rows: &mut Rows, table: &'static str, cells: &[Cell], totals: impl IntoIterator<Item = Total>) {
+    for (name, of, papers) in totals {
+        rows.differences((table, format!("{name}, difference from Linux"), "%"), cells, &papers, |base, arm| {
+            total(base, arm, count(of))
+        });
+    }
+}
+
+/// A claim that the totals of RFC 3517 and PRR differ from Linux's by the paper's sizes.
+pub fn sized_total(id: &'static str, linux: &Cell, [rfc, prr]: [&Cell; 2], (_, of, papers): Total) -> Claim {
+    let of = |arm| total(linux, arm, count(of));
+    all_sized(id, &[("RFC 3517", of(rfc), papers[0]), ("PRR", of(prr), papers[1])])
+}
+
+/// A claim that several differences from a baseline have the paper's sizes.
+pub fn all_sized(id: &'static str, differences: &[(&str, Estimate, f64)]) -> Claim {
+    let ours = differences
+        .iter()
+        .map(|(arm, difference, paper)| format!("{arm} {} (paper {paper})", shown(*difference, " %")));
+    let verdicts = differences.iter().map(|(_, difference, paper)| difference.sized(*paper));
+    claim(id).shows(ours.joined("; ")).needs_all(verdicts)
+}
+
+/// How an arm's mean latency of responses with retransmissions differs from another's, in percent.
+pub fn latency_difference(base: &Cell, arm: &Cell) -> Estimate {
+    let of = |one: &Answer| one.is_retransmitted;
+    relative(base, arm, latency(of), responses(of))
 }

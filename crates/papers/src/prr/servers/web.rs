@@ -12,7 +12,7 @@ mod figures;
 use super::compare::{Values, percent, quantile_differences, ratio, relative, total};
 use super::connection::{Answer, Connection};
 use super::rows::Rows;
-use super::tables::{self, count, fast, latency, responses, retransmissions};
+use super::tables::{self, TABLE_8, Total, latency, responses};
 use super::users::{Service, Users};
 use super::{Cell, Evaluation};
 use crate::prelude::*;
@@ -94,7 +94,7 @@ pub fn evaluate(population: &Users, cells: &[Cell], variants: &[Cell]) -> Evalua
     table5(&mut rows, cells);
     table6(&mut rows, cells);
     table7(&mut rows, cells);
-    table8(&mut rows, cells);
+    tables::totals(&mut rows, "Table 8", cells, TABLE_8.into_iter().chain([WITH_TIMEOUTS]));
     table9(&mut rows, cells);
     compare_variants(&mut rows, variants);
     figures::figure1(&mut rows, &cells[0]);
@@ -191,38 +191,15 @@ fn table7(rows: &mut Rows, cells: &[Cell]) {
     }
 }
 
-/// The totals of table 8, and the paper's differences for RFC 3517 and PRR.
-type Total = (&'static str, fn(&Counters) -> u64);
-const TABLE_8: [Total; 5] = [
-    ("all retransmissions", retransmissions),
-    ("fast retransmissions", fast),
-    ("timeouts in recovery", |c| c.timeouts_in(State::Recovery)),
-    ("lost retransmissions that ACKs showed", |c| c.detected_lost_retransmissions),
-    ("lost retransmissions, those of timeouts included", |c| c.lost_retransmissions),
-];
-const PAPERS_TABLE_8: [[f64; 2]; 5] = [[3.7, 2.5], [17.0, 13.0], [-2.5, -5.0], [198.0, 117.0], [NAN, NAN]];
-
-fn table8(rows: &mut Rows, cells: &[Cell]) {
-    for ((name, of), papers) in TABLE_8.into_iter().zip(PAPERS_TABLE_8) {
-        rows.differences(("Table 8", format!("{name}, difference from Linux"), "%"), cells, &papers, |base, arm| {
-            total(base, arm, count(of))
-        });
-    }
-}
+/// Table 8's count of lost retransmissions with those that only timeouts showed, beside it.
+const WITH_TIMEOUTS: Total = ("lost retransmissions, those of timeouts included", |c| c.lost_retransmissions, [NAN; 2]);
 
 /// RFC 3517 and PRR as the paper's algorithms, and as Linux, take their base of the reduction.
 fn compare_variants(rows: &mut Rows, variants: &[Cell]) {
-    for (name, of) in TABLE_8 {
-        rows.differences(("Variants", format!("{name}, difference from Linux"), "%"), variants, &[], |base, arm| {
-            total(base, arm, count(of))
-        });
-    }
-    rows.differences(
-        ("Variants", "latency of responses with retransmissions, difference from Linux", "%"),
-        variants,
-        &[],
-        |base, arm| relative(base, arm, latency(|one| one.is_retransmitted), responses(|one| one.is_retransmitted)),
-    );
+    let without_papers = |(name, of, _): Total| (name, of, [NAN; 2]);
+    tables::totals(rows, "Variants", variants, TABLE_8.into_iter().chain([WITH_TIMEOUTS]).map(without_papers));
+    let header = ("Variants", "latency of responses with retransmissions, difference from Linux", "%");
+    rows.differences(header, variants, &[], tables::latency_difference);
     let below: fn(&Recovery) -> bool = |r| tables::pipe_above(r) < 0;
     rows.each(("Variants", "pipe < ssthresh at the start, of all recoveries", "%"), variants, &[], |cell| {
         tables::recoveries(cell, below)

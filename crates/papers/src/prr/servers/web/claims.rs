@@ -5,8 +5,11 @@
 
 mod recoveries;
 
-use super::super::compare::{percent, relative, shown, total};
-use super::super::tables::{self, count, fast, latency, pipe_above, responses, retransmissions, slow_start, timeouts};
+use super::super::compare::{percent, shown, total};
+use super::super::tables::{
+    self, all_sized, count, fast, latency, latency_difference, pipe_above, retransmissions, sized_total, slow_start,
+    timeouts,
+};
 use super::{Cell, PAPERS_TABLE_7, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
 use crate::prelude::*;
 
@@ -25,13 +28,13 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
         below_three(c),
         windows_as_printed(c),
         similar_windows(c),
-        all_retransmissions(c),
-        fast_retransmissions(c),
+        sized_total("table8-total", linux, [rfc, prr], tables::ALL),
+        sized_total("table8-fast", linux, [rfc, prr], tables::FAST),
         all_sized("table8-fewer-fast", &[("PRR", total(c.rfc, c.prr, count(fast)), -3.3)]),
         all_sized("table8-timeouts-prr", &[("PRR", timeouts_in_recovery(c.linux, c.prr), -5.0)]),
         all_sized("table8-timeouts-rfc", &[("RFC 3517", timeouts_in_recovery(c.linux, c.rfc), -2.5)]),
         timeouts_prr_rfc(c),
-        lost(c),
+        sized_total("table8-lost", linux, [rfc, prr], tables::LOST),
         lost_order(c),
         latency_retransmitted(c),
         latency_similar(c),
@@ -128,25 +131,6 @@ fn similar_windows(c: Arms<'_>) -> Claim {
     claim!("table7-similar", "PRR {}; RFC 3517 {}", list(prr), list(rfc)).holds(similar && larger)
 }
 
-/// A claim that several differences from a baseline have the paper's sizes.
-fn all_sized(id: &'static str, differences: &[(&str, Estimate, f64)]) -> Claim {
-    let ours = differences
-        .iter()
-        .map(|(arm, difference, paper)| format!("{arm} {} (paper {paper})", shown(*difference, " %")));
-    let verdicts = differences.iter().map(|(_, difference, paper)| difference.sized(*paper));
-    claim(id).shows(ours.joined("; ")).needs_all(verdicts)
-}
-
-fn all_retransmissions(c: Arms<'_>) -> Claim {
-    let of = |arm| total(c.linux, arm, count(retransmissions));
-    all_sized("table8-total", &[("RFC 3517", of(c.rfc), 3.7), ("PRR", of(c.prr), 2.5)])
-}
-
-fn fast_retransmissions(c: Arms<'_>) -> Claim {
-    let of = |arm| total(c.linux, arm, count(fast));
-    all_sized("table8-fast", &[("RFC 3517", of(c.rfc), 17.0), ("PRR", of(c.prr), 13.0)])
-}
-
 fn timeouts_in_recovery(base: &Cell, arm: &Cell) -> Estimate {
     total(base, arm, count(|c| c.timeouts_in(State::Recovery)))
 }
@@ -164,19 +148,13 @@ fn timeouts_prr_rfc(c: Arms<'_>) -> Claim {
     .needs_all(against_linux.map(|one| one.below(0.0)))
 }
 
-fn lost(c: Arms<'_>) -> Claim {
-    let of = |arm| total(c.linux, arm, count(|c| c.detected_lost_retransmissions));
-    all_sized("table8-lost", &[("RFC 3517", of(c.rfc), 198.0), ("PRR", of(c.prr), 117.0)])
-}
-
 fn lost_order(c: Arms<'_>) -> Claim {
     let more = total(c.prr, c.rfc, count(|c| c.detected_lost_retransmissions));
     claim("table8-lost-order").shows(shown(more, " %")).needs(more.above(0.0))
 }
 
 fn latency_retransmitted(c: Arms<'_>) -> Claim {
-    let of = |arm| relative(c.linux, arm, latency(|one| one.is_retransmitted), responses(|one| one.is_retransmitted));
-    let (rfc, prr) = (of(c.rfc), of(c.prr));
+    let [rfc, prr] = [c.rfc, c.prr].map(|arm| latency_difference(c.linux, arm));
     claim!("table9-mean", "RFC 3517 {}; PRR {}", shown(rfc, " %"), shown(prr, " %"))
         .needs(between(rfc, -10.0, -3.0))
         .needs(between(prr, -10.0, -3.0))
@@ -189,9 +167,8 @@ fn between(difference: Estimate, low: f64, high: f64) -> ClaimVerdict {
 }
 
 fn latency_similar(c: Arms<'_>) -> Claim {
-    let of = |one: &super::Answer| one.is_retransmitted;
-    let difference = relative(c.rfc, c.prr, latency(of), responses(of));
-    let rfc = relative(c.linux, c.rfc, latency(of), responses(of));
+    let difference = latency_difference(c.rfc, c.prr);
+    let rfc = latency_difference(c.linux, c.rfc);
     claim("table9-similar").shows(shown(difference, " %")).needs(difference.within(-2.0..2.0)).needs(rfc.below(0.0))
 }
 
