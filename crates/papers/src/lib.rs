@@ -294,6 +294,17 @@ fn columns_of_figure<R: 'static>(figure: &'static str) -> Columns<R> {
     Columns::new().column("figure", "", "the figure's name", move |_| figure)
 }
 
+/// A number for tables: three digits at least if it is 1 or more, and so many decimals below 1. Whole numbers have none.
+fn number(value: f64, decimals_below_1: usize) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 || value == value.trunc() => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => decimals_below_1,
+    };
+    format!("{value:.decimals$}")
+}
+
 /// Whether two times in ms are equal to the microsecond. The engine computes whole nanoseconds and
 /// rounds SRTT and RTTVAR.
 fn same(a: f64, b: f64) -> bool {

@@ -36,14 +36,11 @@ pub fn text(name: &str, fit: &Fit) -> String {
     text
 }
 
-/// Three digits at least, and no more decimals than they need.
+/// A value of a parameter or a target.
 pub fn number(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "none".into(),
-        size if size >= 100.0 || value == value.trunc() => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        size if size >= 1.0 => format!("{value:.2}"),
-        size if size >= 0.01 => format!("{value:.3}"),
-        _ => format!("{value:.2e}"),
+        size if size > 0.0 && size < 0.01 => format!("{value:.2e}"),
+        _ => crate::number(value, 3),
     }
 }

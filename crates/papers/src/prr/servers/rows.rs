@@ -113,23 +113,16 @@ pub fn to_text(rows: &[Row], arms: &[&str]) -> String {
 }
 
 fn cell_text(row: &Row) -> String {
-    let mut text = row.ours.map_or("-".into(), number);
+    let mut text = row.ours.map_or("-".into(), shown);
     if let Some(half) = row.half {
-        text = text + " ± " + &number(half);
+        text = text + " ± " + &shown(half);
     }
     if let Some(paper) = row.paper {
-        text = text + " (" + &number(paper) + ")";
+        text = text + " (" + &shown(paper) + ")";
     }
     text
 }
 
-/// Three digits at least; no more decimals than they need.
-fn number(value: f64) -> String {
-    if value.abs() >= 100.0 || value == value.trunc() {
-        format!("{value:.0}")
-    } else if value.abs() >= 10.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.2}")
-    }
+fn shown(value: f64) -> String {
+    crate::number(value, 2)
 }
