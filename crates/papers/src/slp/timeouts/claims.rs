@@ -342,9 +342,6 @@ fn sorted(flows: &[[f64; 2]]) -> [Vec<f64>; 2] {
 
 /// The reduction of a percentile by nearest rank, in percent.
 fn reduction([without, with]: &[Vec<f64>; 2], percentile: u32) -> f64 {
-    let at = |times: &[f64]| {
-        let rank = (times.len() * percentile as usize).div_ceil(100);
-        times.get(rank.saturating_sub(1)).copied().unwrap_or(NAN)
-    };
+    let at = |times: &[f64]| quantile(times, f64::from(percentile) / 100.0).unwrap_or(NAN);
     100.0 * (1.0 - at(with) / at(without))
 }
