@@ -17,6 +17,8 @@ mod ledger;
 mod summary;
 mod write;
 
+pub use crate::claims::Class;
+
 /// A table of data shows at most this many rows.
 pub const MAX_ROWS: usize = 200;
 
@@ -128,8 +130,8 @@ pub struct Claim {
     pub id: String,
     /// Where it stands: `3.1`, `RFC 6937 §3`, `ours`.
     pub section: String,
-    /// What its verdict rests on: the name of a class.
-    pub class: String,
+    /// What its verdict rests on.
+    pub class: Class,
     /// The statement in our words.
     pub statement: String,
     /// How it is checked; empty: not said.

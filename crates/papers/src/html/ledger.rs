@@ -39,7 +39,7 @@ fn row(html: &mut String, paper: &Paper, experiment: &Experiment, claim: &Claim)
         was = was(claim.ledger),
         // A name may break after each part.
         shown = escaped(&address).replace('/', "/<wbr>"),
-        section = escaped(&[place(&claim.section), claim.class.clone()].join(" ")),
+        section = escaped(&[place(&claim.section), claim.class.name().into()].join(" ")),
         statement = escaped(&claim.statement),
     )
     .ok();

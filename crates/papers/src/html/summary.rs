@@ -184,11 +184,9 @@ fn papers(html: &mut String, report: &Report) {
 
 /// The claims by class and verdict: what a verdict rests on decides what it says.
 fn classes(html: &mut String, report: &Report) {
-    let mut names: Vec<&str> =
-        report.claims().map(|claim| claim.class.as_str()).filter(|name| !name.is_empty()).collect();
-    names.sort_unstable_by_key(|name| Class::ALL.iter().position(|class| class.name() == *name));
-    names.dedup();
-    if names.is_empty() {
+    let is_there = |class: &Class| report.claims().any(|claim| claim.class == *class);
+    let there: Vec<Class> = Class::ALL.into_iter().filter(is_there).collect();
+    if there.is_empty() {
         return;
     }
     html.push_str(
@@ -200,10 +198,9 @@ fn classes(html: &mut String, report: &Report) {
         write!(html, "<th scope=\"col\" class=\"number\">{}</th>", verdict.name()).ok();
     }
     html.push_str("</tr></thead>\n<tbody>\n");
-    for name in names {
-        let counts = Counts::of(report.claims().filter(|claim| claim.class == name));
-        let about = Class::ALL.iter().find(|class| class.name() == name).map_or("", |class| class.about());
-        write!(html, "<tr><th scope=\"row\">{}: {}</th>", escaped(name), escaped(about)).ok();
+    for one in there {
+        let counts = Counts::of(report.claims().filter(|claim| claim.class == one));
+        write!(html, "<tr><th scope=\"row\">{}: {}</th>", escaped(one.name()), escaped(one.about())).ok();
         for verdict in Verdict::ALL {
             let count = counts.get(verdict);
             let class = if count == 0 { "number none" } else { "number" };

@@ -93,7 +93,7 @@ fn claim(claim: &claims::Claim, experiment: &experiment::Experiment, effort: Eff
     Claim {
         id: claim.id.into(),
         section: claim.place(),
-        class: claim.text.class.name().into(),
+        class: claim.text.class,
         statement: claim.text.statement.clone(),
         check: claim.text.check.clone(),
         paper: claim.text.paper_says.clone(),

@@ -7,7 +7,7 @@ use recoup_draw::{
     sequence::{Diagram, Mark, MarkKind, Panel},
 };
 use recoup_papers::html::{
-    Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict,
+    Claim, Class, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict,
 };
 use recoup_units::{Instant, Offset, Span};
 
@@ -160,7 +160,7 @@ fn claim(number: usize, of: &str, experiment: &str) -> Claim {
     Claim {
         command: format!("recoup paper {of} {experiment} --seed 1"),
         section: if number % 6 == 5 { "ours".into() } else { format!("4.{}", number % 6) },
-        class: if number % 6 == 5 { "implemented".into() } else { "reproduced".into() },
+        class: if number % 6 == 5 { Class::Implemented } else { Class::Reproduced },
         statement: statement.into(),
         check: "the mean of normalised flow completion times over all flows of the cell, per profile".into(),
         paper: paper.map(String::from),
