@@ -1,7 +1,7 @@
 //! Sums of the last minute, in the form that `recoup explain` makes its sentences of.
 //!
 //! Open connections are surveyed again and again. What each did lately is the difference between its sums now and those of an
-//! earlier survey, [`HALF`] to twice that ago. What has ended counts for [`WINDOW`] from its end on.
+//! earlier survey: the latest that was made [`HALF`] ago or more. What has ended counts for [`WINDOW`] from its end on.
 
 use recoup_captures::analysis::{Analyzed, Collector};
 use recoup_captures::explain::{Facts, SortBy, main_direction};
@@ -116,8 +116,9 @@ impl Recent {
         for (connection, rows) in open {
             let sums = connection.sums();
             let key = connection.key();
-            let (connection, rows) = self.lately(connection, &rows);
+            // First, so that the sums of long ago count no more.
             self.remember(key, now, sums);
+            let (connection, rows) = self.lately(connection, &rows);
             let one = list(&connection, now);
             if let Some(limit) = one.limit {
                 limits[limit as usize] += 1;
