@@ -104,7 +104,7 @@ fn transfer(findings: &Path, capture: &Path) -> Result<String, NetError> {
     Ok(rest)
 }
 
-/// A retransmission by its ends, sequence number and time in µs.
+/// A retransmission by its ends, sequence number, and which copy it is.
 type Key = (String, String, u64, u64);
 
 /// The trigger and the verdict that were said last, by retransmission.
@@ -115,9 +115,8 @@ fn last_said(findings: &str) -> BTreeMap<Key, (String, String)> {
         let line: Value = serde_json::from_str(line).expect("JSON");
         match line["event"].as_str() {
             Some("retransmission" | "verdict") => {
-                let micros = (line["time"].as_f64().expect("a number") * 1e6).round() as u64;
-                let seq = line["seq"].as_u64().expect("a number");
-                let key = (text(&line, "src"), text(&line, "dst"), seq, micros);
+                let [seq, copy] = ["seq", "copy"].map(|name| line[name].as_u64().expect("a number"));
+                let key = (text(&line, "src"), text(&line, "dst"), seq, copy);
                 assert!(line["said"].as_f64() > line["time"].as_f64(), "{line}");
                 by_id.insert(text(&line, "id"), (key, (text(&line, "trigger"), text(&line, "verdict"))));
             }
@@ -134,8 +133,7 @@ fn found_afterwards(capture: &Path) -> BTreeMap<Key, (String, String)> {
         capture.analyze(&Settings::default(), AllRetransmissions::default, &Unwatched).expect("it is readable");
     let rows = analyzed.findings.rows.into_iter();
     rows.map(|row| {
-        let micros = (row.at.as_nanos() as f64 / 1e3).round() as u64;
-        let key = (row.endpoints.src.to_string(), row.endpoints.dst.to_string(), row.seq.0.into(), micros);
+        let key = (row.endpoints.src.to_string(), row.endpoints.dst.to_string(), row.seq.0.into(), row.copy.into());
         (key, (row.triggers.to_string(), row.verdict.name().to_owned()))
     })
     .collect()
