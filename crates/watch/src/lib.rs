@@ -20,18 +20,24 @@
 //! | `kept` | the latest frames, to be saved or looked at |
 //! | `saver` | saves the packets around findings |
 //! | `shared` | what the watcher shares with those that show it |
+//! | `metrics` | the metrics of what is shared, for Prometheus |
+//! | `exposition` | metrics as text |
+//! | `server` | serves them by HTTP |
 //! | `signals` | when to end, and when to open files again |
 
 #![cfg(target_os = "linux")]
 
 mod event;
+mod exposition;
 mod files;
 mod kept;
+mod metrics;
 mod outlet;
 pub mod program;
 mod recent;
 mod said;
 mod saver;
+mod server;
 mod shared;
 mod signals;
 mod source;

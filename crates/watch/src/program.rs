@@ -4,6 +4,7 @@ use crate::files::FolderSource;
 use crate::kept::Kept;
 use crate::outlet::{Form, Outlet};
 use crate::saver::Saver;
+use crate::server;
 use crate::shared::Shared;
 use crate::signals::Signals;
 use crate::source::{LiveSource, Source};
@@ -20,6 +21,7 @@ use recoup_trace::analyze::{ConnectionFilter, Settings};
 use recoup_trace::read::PacketSource;
 use recoup_wire::bpf::Framing;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +34,7 @@ that turns out otherwise is revised. Ctrl-C ends it.
 Examples:
   recoup watch eth0
   recoup watch any --filter 'port 443' --format jsonl -o findings.jsonl
+  recoup watch any -o findings.log --prometheus 127.0.0.1:9464
   recoup watch eth0 --netns 4711
   tcpdump -i eth0 -s 256 -U -G 60 -w 'ring/%s.pcap' & recoup watch --from ring
 
@@ -90,6 +93,9 @@ struct Args {
     /// Memory for the packets that may still be saved
     #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = memory)]
     keep: usize,
+    /// Serve metrics for Prometheus at this address: http://ADDRESS:PORT/metrics. Port 0: one that is free
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listening_address)]
+    prometheus: Option<SocketAddr>,
     #[command(flatten)]
     output_args: OutputArgs,
 }
@@ -111,6 +117,10 @@ fn memory(text: &str) -> Result<usize, String> {
 
 fn profile(text: &str) -> Result<recoup_recovery::Profile, String> {
     parse_profile(text).map_err(|why| format!("{why} (`recoup profiles` lists what there is)"))
+}
+
+fn listening_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:9464 or [::]:9464".into())
 }
 
 /// Watches until it is told to end, and returns the exit status.
@@ -165,6 +175,11 @@ fn follow(
     outlet: Outlet,
     saver: Option<Saver>,
 ) -> Result<(), Failure> {
+    if let Some(at) = args.prometheus {
+        let at = server::serve(at, Arc::clone(&shared))
+            .map_err(|why| Failure::Wrong(format!("--prometheus {at}: cannot serve metrics there: {why}")))?;
+        console::status(format_args!("metrics at http://{at}/metrics"));
+    }
     console::status(format_args!("watching {} (Ctrl-C ends)", source.name()));
     let watcher = Watcher::new(source, &settings(args), shared, Some(outlet)).with_saver(saver);
     let status = watcher.run(signals, args.most)?;
