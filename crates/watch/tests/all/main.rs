@@ -1,6 +1,9 @@
-//! `recoup watch`: the program `recoup-watch`, on interfaces of its own.
+//! `recoup watch`: the program `recoup-watch`, on interfaces of its own, and what is packaged for it.
 
 #![cfg(target_os = "linux")]
 
 mod arguments;
 mod live;
+mod metrics;
+mod service;
+mod setup;
