@@ -37,7 +37,7 @@ pub use document::{write_connection, write_explanations};
 pub use facts::{CapturedAt, CauseFacts, EpisodeTime, Facts, lost_by, main_direction};
 pub use groups::{Group, GroupBy, GroupKey, GroupRow, GroupTable, Groups, group_columns, group_rows};
 pub use live::explain_live;
-pub use one::connection_text;
+pub use one::{connection_text, sender_text};
 pub use order::{DRAWN, Ranked, SortBy, Worst};
 pub use page::{Drawn, page_without_diagrams};
 pub use read::{
@@ -47,7 +47,7 @@ pub use read::{
 pub(crate) use report::GROUPS;
 pub use report::{CauseLine, Comparison, ConnectionLine, Report, cause_title, episode, state_title};
 pub(crate) use text::wrap;
-pub use text::{TextShape, explanation_text};
+pub use text::{TextShape, explanation_text, wrap_to};
 pub use total::Total;
 
 #[cfg(test)]

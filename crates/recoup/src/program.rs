@@ -18,6 +18,11 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// Whether colours are welcome: without `--no-color`, and without NO_COLOR (no-color.org: set and not empty).
+    pub fn takes_colors(self) -> bool {
+        !self.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    }
+
     /// Suppresses notes and progress if asked to.
     pub fn apply(self) {
         if self.quiet {

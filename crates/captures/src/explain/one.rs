@@ -31,7 +31,7 @@ pub fn connection_text(analyzed: &Analyzed<OneConnection>, shape: &TextShape) ->
     for side in [0, 1] {
         let ends = &connection.endpoints;
         let sender = if side == 0 { ends.src } else { ends.dst };
-        lines.extend(wrap(&side_text(sender, &connection.directions[side]), 2));
+        lines.extend(wrap(&sender_text(sender, &connection.directions[side]), 2));
     }
     let listed = if shape.lines.is_some() { LISTED } else { usize::MAX };
     let blocks = vec![
@@ -68,8 +68,8 @@ fn heading(connection: &Connection) -> String {
     )
 }
 
-/// The data of one end, and where its time went.
-fn side_text(sender: SocketAddr, side: &Direction) -> String {
+/// The data that one end sent, and where its time went.
+pub fn sender_text(sender: SocketAddr, side: &Direction) -> String {
     if side.absent {
         return format!("{sender}: not captured.");
     }

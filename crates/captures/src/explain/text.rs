@@ -238,12 +238,18 @@ const UNITS: [&str; 9] = ["%", "µs", "ms", "s", "min", "h", "kB", "MB", "GB"];
 
 /// Breaks a text at spaces. All lines but the first begin with `indent` spaces.
 pub(crate) fn wrap(text: &str, indent: usize) -> Vec<String> {
+    wrap_to(text, indent, WIDTH)
+}
+
+/// Breaks a text at spaces into lines of at most `most` columns, as far as words are short enough. All lines but the first begin
+/// with `indent` spaces.
+pub fn wrap_to(text: &str, indent: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let mut has_word = false;
     for word in words(text) {
         let width = line.chars().count() + 1 + word.chars().count();
-        if has_word && !word.is_empty() && width > WIDTH && line.trim().chars().count() > 0 {
+        if has_word && !word.is_empty() && width > most && line.trim().chars().count() > 0 {
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
             line.push_str(&word);
             continue;
@@ -290,6 +296,7 @@ mod tests {
         let text = format!("{} 11 %, and more", "x".repeat(WIDTH - 4));
         assert!(wrap(&text, 2)[1].starts_with("  11 %, and"), "{:?}", wrap(&text, 2));
         assert_eq!(wrap("short", 4), ["short"]);
+        assert_eq!(wrap_to("one two three", 2, 8), ["one two", "  three"]);
         assert_eq!(wrap("", 4), [""]);
     }
 
