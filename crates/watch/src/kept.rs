@@ -5,6 +5,7 @@ use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Frames are kept in blocks of this many bytes, which are forgotten as a whole.
@@ -14,15 +15,15 @@ const BLOCK: usize = 1 << 18;
 const ETHERNET: u16 = 1;
 const RAW: u16 = 101;
 
-/// The latest frames.
-#[derive(Debug, Default)]
+/// The latest frames. A clone shares them, so that it is made at once.
+#[derive(Clone, Debug, Default)]
 pub struct Kept {
-    blocks: VecDeque<Block>,
+    blocks: VecDeque<Arc<Block>>,
     most_bytes: usize,
     most_time: Duration,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Block {
     frames: Vec<KeptFrame>,
     bytes: Vec<u8>,
@@ -66,9 +67,10 @@ impl Kept {
         if is_full {
             self.forget(frame.at);
             let bytes = Vec::with_capacity(BLOCK);
-            self.blocks.push_back(Block { frames: Vec::new(), bytes });
+            self.blocks.push_back(Arc::new(Block { frames: Vec::new(), bytes }));
         }
-        if let Some(block) = self.blocks.back_mut() {
+        // Where a clone shares the last block, it is copied once.
+        if let Some(block) = self.blocks.back_mut().map(Arc::make_mut) {
             block.bytes.extend_from_slice(frame.data);
             let &DeviceFrame { at, network, interface, outgoing, data, on_wire } = frame;
             let [len, on_wire] = [data.len(), on_wire].map(|len| u32::try_from(len).unwrap_or(u32::MAX));
@@ -82,10 +84,15 @@ impl Kept {
         while self.blocks.len() > 1 && (self.blocks.len() + 1) * size > self.most_bytes {
             self.blocks.pop_front();
         }
-        let is_old = |block: &Block| block.frames.last().is_none_or(|last| now.since(last.at) > self.most_time);
+        let is_old = |block: &Arc<Block>| block.frames.last().is_none_or(|last| now.since(last.at) > self.most_time);
         while self.blocks.front().is_some_and(is_old) {
             self.blocks.pop_front();
         }
+    }
+
+    /// Whether frames are kept at all.
+    pub fn is_on(&self) -> bool {
+        self.most_bytes > 0
     }
 
     /// When the oldest frame was seen.
@@ -95,17 +102,23 @@ impl Kept {
 
     /// Frames from this time on, in the order in which they came.
     pub fn frames(&self, from: Instant) -> impl Iterator<Item = DeviceFrame<'_>> {
-        self.blocks.iter().flat_map(Block::frames).filter(move |frame| frame.at >= from)
+        self.blocks.iter().flat_map(|block| block.frames()).filter(move |frame| frame.at >= from)
     }
 
     /// The packets of a connection from this time on, numbered from 1, with all others counted.
     pub fn packets(&self, ends: Endpoints, from: Instant) -> Vec<CapturedPacket> {
         let mut decoder = FrameDecoder::default();
         let mut packet = Packet::default();
-        let decoded = self
-            .frames(from)
-            .filter_map(|frame| decoder.decode(&frame, &mut packet).then(|| CapturedPacket::from(&packet)));
-        decoded.filter(|packet| packet.endpoints == ends || packet.endpoints == ends.reverse()).collect()
+        let mut found = Vec::new();
+        for frame in self.frames(from) {
+            if decoder.decode(&frame, &mut packet) {
+                let packet = CapturedPacket::from(&packet);
+                if packet.endpoints == ends || packet.endpoints == ends.reverse() {
+                    found.push(packet);
+                }
+            }
+        }
+        found
     }
 
     /// Writes frames from this time on as pcapng, those of `ends` alone if there are any. Returns how many.
@@ -252,6 +265,15 @@ mod tests {
         let others = Endpoints { src: ends.dst, dst: ends.dst };
         assert_eq!(kept.save(Instant::ZERO, Some(others), io::sink()).unwrap(), 0);
         assert_eq!(kept.save(Instant::ZERO, Some(ends), io::sink()).unwrap(), 3);
+    }
+
+    #[test]
+    fn a_clone_has_the_frames_of_its_time() {
+        let mut kept = Kept::new(10 << 20, Duration::from_secs(60));
+        kept.push(&frame(1000, &ACK, Some(0x0800)));
+        let then = kept.clone();
+        kept.push(&frame(1001, &ACK, Some(0x0800)));
+        assert_eq!([&then, &kept].map(|kept| kept.frames(Instant::ZERO).count()), [1, 2]);
     }
 
     #[test]

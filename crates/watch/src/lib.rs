@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! source: interfaces ─► packets ─► Analyzer (recoup_trace) ─► look ─► said: what is new ─► events ─┬► outlet: lines, JSON lines
-//!                                                              │                                   └► totals
+//!                                                              │                                   └► totals, screen
 //!                                                              └► recent: the last minute, as `recoup explain` says it
 //! ```
 //!
@@ -19,6 +19,7 @@
 //! | `recent` | sums of the last minute |
 //! | `kept` | the latest frames, to be saved or looked at |
 //! | `saver` | saves the packets around findings |
+//! | `screen` | the terminal view |
 //! | `shared` | what the watcher shares with those that show it |
 //! | `metrics` | the metrics of what is shared, for Prometheus |
 //! | `exposition` | metrics as text |
@@ -37,6 +38,7 @@ pub mod program;
 mod recent;
 mod said;
 mod saver;
+mod screen;
 mod server;
 mod shared;
 mod signals;

@@ -4,6 +4,7 @@ use crate::files::FolderSource;
 use crate::kept::Kept;
 use crate::outlet::{Form, Outlet};
 use crate::saver::Saver;
+use crate::screen::{self, Look};
 use crate::server;
 use crate::shared::Shared;
 use crate::signals::Signals;
@@ -21,6 +22,7 @@ use recoup_trace::analyze::{ConnectionFilter, Settings};
 use recoup_trace::read::PacketSource;
 use recoup_wire::bpf::Framing;
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,10 +31,12 @@ use std::time::Duration;
 const HELP: &str = "\
 Packets are read as the kernel sees them; only headers are kept, and nothing is sent. A
 retransmission is named as it leaves, its verdict when the ACK comes that decides it, and a verdict
-that turns out otherwise is revised. Ctrl-C ends it.
+that turns out otherwise is revised. On a terminal, a screen shows the last minute, the connections
+and the findings (? lists its keys). Ctrl-C ends it.
 
 Examples:
   recoup watch eth0
+  recoup watch eth0 --format lines
   recoup watch any --filter 'port 443' --format jsonl -o findings.jsonl
   recoup watch any -o findings.log --prometheus 127.0.0.1:9464
   recoup watch eth0 --netns 4711
@@ -59,9 +63,9 @@ struct Args {
     /// Watch only these connections: an expression of tcpdump, such as 'net 10.0.0.0/8 and port 443'
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     filter: Option<Filter>,
-    /// The form of findings: sentences, or a JSON object a line
-    #[arg(long, value_name = "FORM", default_value = "lines")]
-    format: FormName,
+    /// The form of findings: a screen, sentences, or a JSON object a line [default: screen on a terminal, or else lines]
+    #[arg(long, value_name = "FORM")]
+    format: Option<FormName>,
     /// Append findings to this file; - for standard output. SIGHUP opens it again
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -83,6 +87,9 @@ struct Args {
     /// Memory for packets that wait to be read, for each interface
     #[arg(long, value_name = "SIZE", default_value = "32MB", value_parser = memory)]
     ring: usize,
+    /// Keep packets for this long, so that the screen draws and saves them
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    keep_time: Duration,
     /// Also take frames for other hosts
     #[arg(long)]
     promiscuous: bool,
@@ -90,7 +97,7 @@ struct Args {
     /// folder, headers alone. The newest 1000 files are kept
     #[arg(long, num_args = 2, value_names = ["TIME", "DIR"], conflicts_with = "from")]
     pcap_ring: Option<Vec<String>>,
-    /// Memory for the packets that may still be saved
+    /// Memory for the latest packets, which the screen draws and saves, and --pcap-ring saves
     #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = memory)]
     keep: usize,
     /// Serve metrics for Prometheus at this address: http://ADDRESS:PORT/metrics. Port 0: one that is free
@@ -103,6 +110,8 @@ struct Args {
 /// The form of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FormName {
+    /// A screen with keys
+    Screen,
     /// Sentences
     Lines,
     /// JSON objects, one a line
@@ -134,45 +143,78 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn watch(args: &Args) -> Result<(), Failure> {
-    let signals = Signals::new()?;
-    let form = match args.format {
-        FormName::Lines => Form::Lines,
-        FormName::Jsonl => Form::json(),
+    let form = form(args)?;
+    let (signals, shown) = match form {
+        FormName::Screen => (Signals::of_terminal()?, Shown::Screen(Look { colors: args.output_args.takes_colors() })),
+        FormName::Lines => (Signals::new()?, Shown::By(outlet(Form::Lines, args)?)),
+        FormName::Jsonl => (Signals::new()?, Shown::By(outlet(Form::json(), args)?)),
     };
-    let outlet = Outlet::open(form, &args.output)
-        .map_err(|why| Failure::Wrong(format!("--output {}: {why}", args.output.display())))?;
     match &args.from {
         Some(folder) => {
             let source = FolderSource::open(folder)
                 .map_err(|why| Failure::Wrong(format!("--from {}: {why}", folder.display())))?;
             let shared = Shared::new(source.name().to_owned(), Kept::default());
-            follow(args, &signals, source, Arc::new(shared), outlet, None)
+            follow(args, &signals, source, Arc::new(shared), shown, None)
         }
         None => {
             let names = interfaces(args)?;
             let rings = open(args, names)?;
             let name = args.interfaces.join(", ");
-            let (saver, kept) = match &args.pcap_ring {
-                None => (None, Kept::default()),
+            let mut time = Duration::ZERO;
+            if form == FormName::Screen {
+                time = args.keep_time;
+            }
+            let saver = match &args.pcap_ring {
+                None => None,
                 Some(ring) => {
-                    let (time, folder) = pcap_ring(ring)?;
-                    let saver = Saver::new(folder.clone(), time)
+                    let (around, folder) = pcap_ring(ring)?;
+                    let saver = Saver::new(folder.clone(), around)
                         .map_err(|why| Failure::Wrong(format!("--pcap-ring {}: {why}", folder.display())))?;
-                    (Some(saver), Kept::new(args.keep, time * 2 + MARGIN))
+                    time = time.max(around * 2 + MARGIN);
+                    Some(saver)
                 }
             };
+            let kept = if time.is_zero() { Kept::default() } else { Kept::new(args.keep, time) };
             let shared = Arc::new(Shared::new(name.clone(), kept));
-            follow(args, &signals, LiveSource::new(rings, name, Arc::clone(&shared)), shared, outlet, saver)
+            follow(args, &signals, LiveSource::new(rings, name, Arc::clone(&shared)), shared, shown, saver)
         }
     }
+}
+
+/// The form that is asked for, or else the one that suits standard output.
+fn form(args: &Args) -> Result<FormName, Failure> {
+    let is_file = args.output.as_os_str() != "-";
+    let is_terminal = io::stdout().is_terminal();
+    let is_dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
+    match args.format {
+        Some(FormName::Screen) if is_file => {
+            Err(Failure::Wrong("--format screen: expected no --output, because a screen writes no file".into()))
+        }
+        Some(FormName::Screen) if !is_terminal => {
+            Err(Failure::Wrong("--format screen: expected standard output to be a terminal".into()))
+        }
+        Some(form) => Ok(form),
+        None if is_terminal && !is_dumb && !is_file => Ok(FormName::Screen),
+        None => Ok(FormName::Lines),
+    }
+}
+
+fn outlet(form: Form, args: &Args) -> Result<Outlet, Failure> {
+    Outlet::open(form, &args.output).map_err(|why| Failure::Wrong(format!("--output {}: {why}", args.output.display())))
+}
+
+/// Where findings go.
+enum Shown {
+    Screen(Look),
+    By(Outlet),
 }
 
 fn follow(
     args: &Args,
     signals: &Signals,
-    source: impl Source,
+    source: impl Source + 'static,
     shared: Arc<Shared>,
-    outlet: Outlet,
+    shown: Shown,
     saver: Option<Saver>,
 ) -> Result<(), Failure> {
     if let Some(at) = args.prometheus {
@@ -180,10 +222,25 @@ fn follow(
             .map_err(|why| Failure::Wrong(format!("--prometheus {at}: cannot serve metrics there: {why}")))?;
         console::status(format_args!("metrics at http://{at}/metrics"));
     }
-    console::status(format_args!("watching {} (Ctrl-C ends)", source.name()));
-    let watcher = Watcher::new(source, &settings(args), shared, Some(outlet)).with_saver(saver);
-    let status = watcher.run(signals, args.most)?;
-    console::status(status.summary());
+    let settings = settings(args);
+    match shown {
+        Shown::By(outlet) => {
+            console::status(format_args!("watching {} (Ctrl-C ends)", source.name()));
+            let watcher = Watcher::new(source, &settings, shared, Some(outlet)).with_saver(saver);
+            console::status(watcher.run(signals, args.most)?.summary());
+        }
+        Shown::Screen(look) => {
+            // Notes would be written into the screen.
+            let is_quiet = console::is_quiet();
+            console::set_quiet();
+            let (most, until, seen) = (args.most, signals.clone(), Arc::clone(&shared));
+            let watch = move || Watcher::new(source, &settings, shared, None).with_saver(saver).run(&until, most);
+            let status = screen::show(&seen, look, signals, watch)?;
+            if !is_quiet {
+                console::plain(&format!("recoup: {}", status.summary()));
+            }
+        }
+    }
     Ok(())
 }
 

@@ -54,11 +54,18 @@ impl Status {
     }
 }
 
+/// The latest events, and how many there were so far.
+#[derive(Debug, Default)]
+struct Events {
+    latest: VecDeque<(Instant, Event)>,
+    count: u64,
+}
+
 /// What the watcher shares. It holds each lock for a short time.
 #[derive(Debug, Default)]
 pub struct Shared {
     status: Mutex<Status>,
-    events: Mutex<VecDeque<(Instant, Event)>>,
+    events: Mutex<Events>,
     kept: Mutex<Kept>,
 }
 
@@ -73,8 +80,16 @@ impl Shared {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The latest events, each with the time when it was said.
-    pub fn events(&self) -> MutexGuard<'_, VecDeque<(Instant, Event)>> {
+    /// The events after the first `taken`, as far as they are kept, each with the time when it was said; and how many there were
+    /// so far.
+    pub fn events_after(&self, taken: u64) -> (u64, Vec<(Instant, Event)>) {
+        let events = self.lock_events();
+        let new = usize::try_from(events.count.saturating_sub(taken)).unwrap_or(usize::MAX);
+        let skipped = events.latest.len().saturating_sub(new);
+        (events.count, events.latest.iter().skip(skipped).cloned().collect())
+    }
+
+    fn lock_events(&self) -> MutexGuard<'_, Events> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,9 +100,10 @@ impl Shared {
 
     /// Keeps events that were said at this time.
     pub fn keep(&self, events: &[Event], at: Instant) {
-        let mut kept = self.events();
-        kept.extend(events.iter().map(|event| (at, event.clone())));
-        let beyond = kept.len().saturating_sub(MOST_EVENTS);
-        kept.drain(..beyond);
+        let mut kept = self.lock_events();
+        kept.count += events.len() as u64;
+        kept.latest.extend(events.iter().map(|event| (at, event.clone())));
+        let beyond = kept.latest.len().saturating_sub(MOST_EVENTS);
+        kept.latest.drain(..beyond);
     }
 }

@@ -19,13 +19,28 @@ impl Signals {
     /// # Errors
     /// When the system does not let the program handle them.
     pub fn new() -> io::Result<Self> {
+        let signals = Self::ends()?;
+        flag::register(SIGHUP, Arc::clone(&signals.reopen))?;
+        Ok(signals)
+    }
+
+    /// As [`new`](Self::new) does, but SIGHUP ends the program: its terminal is gone.
+    ///
+    /// # Errors
+    /// When the system does not let the program handle them.
+    pub fn of_terminal() -> io::Result<Self> {
+        let signals = Self::ends()?;
+        flag::register(SIGHUP, Arc::clone(&signals.end))?;
+        Ok(signals)
+    }
+
+    fn ends() -> io::Result<Self> {
         let signals = Self::default();
         for signal in [SIGINT, SIGTERM] {
             // The order matters: the first one finds the flag not set yet.
             flag::register_conditional_default(signal, Arc::clone(&signals.end))?;
             flag::register(signal, Arc::clone(&signals.end))?;
         }
-        flag::register(SIGHUP, Arc::clone(&signals.reopen))?;
         Ok(signals)
     }
 
