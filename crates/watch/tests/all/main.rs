@@ -5,5 +5,6 @@
 mod arguments;
 mod live;
 mod metrics;
+mod screen;
 mod service;
 mod setup;
