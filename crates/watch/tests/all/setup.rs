@@ -1,6 +1,6 @@
 //! A running program in a network namespace of its own, and connections beside it that lose packets.
 
-use recoup_net::{Namespace, NetError, attach_filter};
+use recoup_net::{Namespace, attach_filter};
 use recoup_testing::{Folder, skip};
 use recoup_wire::bpf::{Instruction, code};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -111,12 +111,12 @@ impl Watched {
 
     /// Sends 20 MB to a socket that drops each twentieth segment after it was captured. Returns both ends, open.
     pub fn lose_packets(&self) -> (TcpStream, TcpStream) {
-        let connect = || -> Result<(TcpStream, TcpStream), NetError> {
+        let connect = || {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            Ok((client, listener.accept().unwrap().0))
+            (client, listener.accept().unwrap().0)
         };
-        let (mut client, mut server) = self.namespace.run(connect).unwrap().unwrap();
+        let (mut client, mut server) = self.namespace.run(connect).unwrap();
         let instruction = |code, k| Instruction { code, jt: 0, jf: 0, k };
         let drop_some = [
             instruction(code::LOAD_WORD, RANDOM),
