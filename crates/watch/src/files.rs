@@ -16,7 +16,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -201,6 +201,10 @@ impl Reading {
         }
     }
 
+    fn pass(&self, passed: Passed) -> Result<(), NobodyTakes> {
+        self.to.send(passed).map_err(|_| NobodyTakes)
+    }
+
     /// The oldest file that was written to after this time.
     fn after(&self, done: Option<SystemTime>) -> Option<Found> {
         let files = self.folder.read_dir().ok()?.filter_map(|entry| found(&entry.ok()?.path()));
@@ -211,7 +215,7 @@ impl Reading {
     ///
     /// # Errors
     /// If nobody takes packets any more.
-    fn read(&self, path: PathBuf, written: Arc<Mutex<SystemTime>>) -> Result<(), SendError<Passed>> {
+    fn read(&self, path: PathBuf, written: Arc<Mutex<SystemTime>>) -> Result<(), NobodyTakes> {
         let name = visible(&path.to_string_lossy()).into_owned();
         let Ok(input) = File::open(&path) else {
             // It was removed meanwhile.
@@ -221,15 +225,18 @@ impl Reading {
         let left_out = |why: ReadError| Passed::Note(format!("left out: {why}"));
         let mut reader = match Reader::new(&name, growing) {
             Ok(reader) => reader,
-            Err(why) => return self.to.send(left_out(why)),
+            Err(why) => return self.pass(left_out(why)),
         };
         let mut packet = Packet::default();
         while reader.next_into(&mut packet) {
-            self.to.send(Passed::Packet(packet))?;
+            self.pass(Passed::Packet(packet))?;
         }
-        self.to.send(reader.stop().map_or_else(left_out, |counts| Passed::Counts(Box::new(counts))))
+        self.pass(reader.stop().map_or_else(left_out, |counts| Passed::Counts(Box::new(counts))))
     }
 }
+
+/// The source is gone.
+struct NobodyTakes;
 
 fn found(path: &Path) -> Option<Found> {
     let about = path.metadata().ok().filter(Metadata::is_file)?;

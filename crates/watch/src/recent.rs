@@ -168,6 +168,7 @@ impl Recent {
     }
 
     /// Connections whose earlier sums are kept.
+    #[cfg(test)]
     pub fn kept(&self) -> usize {
         self.earlier.len()
     }

@@ -51,6 +51,7 @@ impl Said {
     }
 
     /// Connections of which something was said and that are open.
+    #[cfg(test)]
     pub fn open(&self) -> usize {
         self.open.len()
     }
