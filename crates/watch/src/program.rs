@@ -184,14 +184,15 @@ fn watch(args: &Args) -> Result<(), Failure> {
 /// The form that is asked for, or else the one that suits standard output.
 fn form(args: &Args) -> Result<FormName, Failure> {
     let is_file = args.output.as_os_str() != "-";
-    let is_terminal = io::stdout().is_terminal();
+    // Keys come from standard input.
+    let is_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
     let is_dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
     match args.format {
         Some(FormName::Screen) if is_file => {
             Err(Failure::Wrong("--format screen: expected no --output, because a screen writes no file".into()))
         }
         Some(FormName::Screen) if !is_terminal => {
-            Err(Failure::Wrong("--format screen: expected standard output to be a terminal".into()))
+            Err(Failure::Wrong("--format screen: expected standard input and output to be a terminal".into()))
         }
         Some(form) => Ok(form),
         None if is_terminal && !is_dumb && !is_file => Ok(FormName::Screen),

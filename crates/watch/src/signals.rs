@@ -24,14 +24,12 @@ impl Signals {
         Ok(signals)
     }
 
-    /// As [`new`](Self::new) does, but SIGHUP ends the program: its terminal is gone.
+    /// As [`new`](Self::new) does, but SIGHUP ends the program at once: its terminal is gone, so there is nothing to give back.
     ///
     /// # Errors
     /// When the system does not let the program handle them.
     pub fn of_terminal() -> io::Result<Self> {
-        let signals = Self::ends()?;
-        flag::register(SIGHUP, Arc::clone(&signals.end))?;
-        Ok(signals)
+        Self::ends()
     }
 
     fn ends() -> io::Result<Self> {

@@ -12,6 +12,8 @@ use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use recoup::Failure;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::io::{self, Stdout, stdout};
 use std::panic;
 use std::sync::Arc;
@@ -95,6 +97,20 @@ fn failure(why: &io::Error) -> Failure {
     Failure::Wrong(format!("cannot use the terminal: {why} (--format lines needs none)"))
 }
 
+/// Waits for keys, at most for this long. Returns whether the terminal is still there: crossterm would read from one that is gone
+/// again and again, and never return.
+fn wait_for_keys(most: Duration) -> io::Result<bool> {
+    let input = io::stdin();
+    let mut watched = [PollFd::new(&input, PollFlags::IN)];
+    let most = Timespec::try_from(most).map_err(io::Error::other)?;
+    match poll(&mut watched, Some(&most)) {
+        // A signal: the size of the terminal changed.
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(why) => return Err(why.into()),
+    }
+    Ok(!watched[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL))
+}
+
 /// Draws and takes keys.
 fn run(taken: &mut Taken, mut screen: Screen, signals: &Signals, watching: &Watching) -> io::Result<()> {
     loop {
@@ -104,10 +120,11 @@ fn run(taken: &mut Taken, mut screen: Screen, signals: &Signals, watching: &Watc
         if signals.is_end() || is_over {
             return Ok(());
         }
-        let mut wait = DRAW;
-        while event::poll(wait)? {
-            // Keys that wait are taken before the screen is drawn.
-            wait = Duration::ZERO;
+        if !wait_for_keys(DRAW)? {
+            return Err(io::Error::other("it is gone"));
+        }
+        // Keys that wait are taken before the screen is drawn.
+        while event::poll(Duration::ZERO)? {
             let goes_on = match event::read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => screen.key(key),
                 _ => true,

@@ -152,3 +152,21 @@ fn a_signal_ends_the_program_and_gives_the_terminal_back() {
     tmux.wait_for(&["[1 Overview]"]);
     tmux.wait_for(&["before", "exit status 0", " icanon", " echo "]);
 }
+
+/// A connection to this machine that breaks takes its terminal along.
+#[test]
+fn the_program_ends_with_its_terminal() {
+    for by in ["", "env --ignore-signal=HUP"] {
+        let Some(tmux) = Tmux::run(&format!("echo $$ >pid\nexec {by} {PROGRAM} lo")) else { return };
+        tmux.wait_for(&["[1 Overview]"]);
+        let pid = fs::read_to_string(tmux.path("pid")).unwrap();
+        let process = PathBuf::from("/proc").join(pid.trim());
+        assert!(process.exists());
+        assert!(tmux.command().arg("kill-server").status().unwrap().success());
+        let begun = Instant::now();
+        while process.exists() {
+            assert!(begun.elapsed() < PATIENCE, "{by}: it still runs");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
