@@ -24,11 +24,15 @@ pub(super) struct TooBig {
     pub mtu: u16,
 }
 
-/// Reads an IP packet. `None` if it is another message, quotes no TCP segment, is cut, or has no MTU (routers
-/// older than RFC 1191).
+/// Reads an IP packet. `None` if it is another message or a later fragment of one, quotes no TCP segment, is cut, or has no MTU
+/// (routers older than RFC 1191).
 #[cold]
 pub(super) fn too_big(ip: &[u8]) -> Option<TooBig> {
     let v4 = ip.first()? >> 4 == 4;
+    // The offset of a fragment (RFC 791 §3.1).
+    if v4 && word(ip, 6)? & 0x1fff != 0 {
+        return None;
+    }
     let message = ip.get(if v4 { v4_header(ip)? } else { V6_HEADER }..)?;
     let quoted = message.get(MESSAGE_HEADER..)?;
     let (mtu, quotes_tcp, [src, dst], tcp) = match (v4, message.get(..2)?) {

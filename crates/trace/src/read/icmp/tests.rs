@@ -45,3 +45,14 @@ fn other_messages_and_cut_ones_name_nothing() {
         assert_eq!(too_big(&whole[..len]), None, "{len}");
     }
 }
+
+/// What begins a later fragment is no header of a message, whatever it looks like.
+#[test]
+fn later_fragments_name_nothing() {
+    let mut message = v4(3, 4, 1280, TCP);
+    // More fragments follow: it is the first one.
+    message[6] = 0x20;
+    assert!(too_big(&message).is_some());
+    message[7] = 1;
+    assert_eq!(too_big(&message), None);
+}
