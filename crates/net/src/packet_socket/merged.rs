@@ -193,6 +193,11 @@ impl MergedRings {
     /// When a system call fails.
     pub fn wait(&mut self, most: Duration) -> io::Result<Vec<RingEvent>> {
         let mut events = Vec::new();
+        for member in self.members.iter_mut().filter(|member| member.gone_since.is_none()) {
+            if member.ring.is_removed()? {
+                member.gone_since = Some(monotonic());
+            }
+        }
         self.close_ended(&mut events);
         if !events.is_empty() || self.is_over() {
             return Ok(events);

@@ -227,10 +227,15 @@ impl PacketRing {
         match socket_error(&self.socket)? {
             Ok(()) => Ok(None),
             // The kernel reports both in the same way (`packet_notifier` in net/packet/af_packet.c).
-            Err(Errno::NETDOWN) if options::bound_to(&self.socket)?.sll_ifindex < 0 => Ok(Some(Readiness::Gone)),
+            Err(Errno::NETDOWN) if self.is_removed()? => Ok(Some(Readiness::Gone)),
             Err(Errno::NETDOWN) => Ok(Some(Readiness::Down)),
             Err(e) => Err(e.into()),
         }
+    }
+
+    /// Whether its interface was removed. The kernel reports no error if it was down before.
+    pub(super) fn is_removed(&self) -> io::Result<bool> {
+        Ok(options::bound_to(&self.socket)?.sll_ifindex < 0)
     }
 
     /// What the kernel counted since the last call.

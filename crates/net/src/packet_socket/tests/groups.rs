@@ -174,6 +174,20 @@ fn a_removed_interface_ends_its_rings_after_its_frames() {
 }
 
 #[test]
+fn an_interface_that_is_down_is_removed_without_an_error() {
+    let Some(pair) = Pair::new() else { return };
+    let index = pair.index;
+    let mut rings = MergedRings::new(vec![vec![pair.ring(&PacketSocketOptions::default())]]);
+    pair.left.run(move || Netlink::open()?.bring_down(index)).unwrap().unwrap();
+    merge_until(&mut rings, |_, events| !events.is_empty());
+    pair.left.run(move || Netlink::open()?.delete(index)).unwrap().unwrap();
+    let gone = RingEvent::InterfaceGone { number: 0, name: LEFT.0.into() };
+    let (_, events) = merge_until(&mut rings, |_, events| !events.is_empty());
+    assert_eq!(events, [gone]);
+    assert!(rings.is_over());
+}
+
+#[test]
 fn reading_is_over_when_all_interfaces_are_gone() {
     let Some(pair) = Pair::new() else { return };
     let index = pair.index;
