@@ -204,8 +204,7 @@ impl<S: Source> Watcher<S> {
             self.shared.status().dropped += dropped;
             if dropped > 0 {
                 notes.push(format!(
-                    "the kernel dropped {} before they were read: findings about them are missing, and losses are not \
-                     concluded from it where the capture shows the gap",
+                    "the kernel dropped {} before they were read: findings about them are missing",
                     count(dropped, "frame")
                 ));
             }
@@ -214,8 +213,8 @@ impl<S: Source> Watcher<S> {
         self.pass_on(&events)
     }
 
-    /// Surveys open connections, if it is time to.
-    fn survey(&mut self, now_or_never: bool) {
+    /// Shares the counts so far, and surveys open connections if it is time to, or for the last time.
+    fn survey(&mut self, is_last: bool) {
         let begun = time::Instant::now();
         let settled = self.source.settled();
         let mut counts = self.analyzer.counts();
@@ -226,7 +225,7 @@ impl<S: Source> Watcher<S> {
             (status.bytes, status.memory) = (self.source.taken(), self.analyzer.memory());
             status.open = self.analyzer.open() as u64;
         }
-        if begun < self.next_survey && !now_or_never {
+        if begun < self.next_survey && !is_last {
             return;
         }
         self.analyzer.look(Look::Since(Recent::since(settled)));
