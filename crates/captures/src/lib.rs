@@ -15,6 +15,7 @@
 //! | [`tmix`] | connection vectors of a capture |
 //! | [`annotate`] | captures with comments on retransmissions and lost time |
 //! | [`anonymize`] | captures that can be sent, without names and payload |
+//! | [`pcapng`] | writes captures |
 //! | [`filter`], [`time_window`] | pcap-filter's syntax; times in a capture |
 
 pub mod analysis;
@@ -31,6 +32,8 @@ pub mod levers;
 pub mod parameters;
 #[cfg(feature = "parquet")]
 pub mod partition;
+#[cfg(not(target_family = "wasm"))]
+pub mod pcapng;
 mod reread;
 #[cfg(not(target_family = "wasm"))]
 pub mod state_file;

@@ -1,5 +1,6 @@
 //! The latest frames, in bounded memory, to be saved or looked at.
 
+use recoup_captures::pcapng::{SectionWriter, WrittenFrame};
 use recoup_trace::read::{CapturedPacket, DeviceFrame, FrameDecoder, Packet};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
@@ -12,8 +13,8 @@ use std::time::Duration;
 const BLOCK: usize = 1 << 18;
 
 /// Link types of pcapng: Ethernet, and IP packets.
-const ETHERNET: u16 = 1;
-const RAW: u16 = 101;
+const ETHERNET: i32 = 1;
+const RAW: i32 = 101;
 
 /// The latest frames. A clone shares them, so that it is made at once.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +103,27 @@ impl Kept {
 
     /// Frames from this time on, in the order in which they came.
     pub fn frames(&self, from: Instant) -> impl Iterator<Item = DeviceFrame<'_>> {
-        self.blocks.iter().flat_map(|block| block.frames()).filter(move |frame| frame.at >= from)
+        let is_new = move |block: &&Arc<Block>| block.frames.last().is_some_and(|last| last.at >= from);
+        self.blocks.iter().filter(is_new).flat_map(|block| block.frames()).filter(move |frame| frame.at >= from)
+    }
+
+    /// Passes the frames with TCP from this time on, with the ends of their connection.
+    ///
+    /// # Errors
+    /// The first error of `take`.
+    pub fn each_of(
+        &self,
+        from: Instant,
+        mut take: impl FnMut(&DeviceFrame<'_>, Endpoints) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut decoder = FrameDecoder::default();
+        let mut packet = Packet::default();
+        for frame in self.frames(from) {
+            if decoder.decode(&frame, &mut packet) {
+                take(&frame, CapturedPacket::from(&packet).endpoints)?;
+            }
+        }
+        Ok(())
     }
 
     /// The packets of a connection from this time on, numbered from 1, with all others counted.
@@ -127,99 +148,53 @@ impl Kept {
     /// When `out` fails.
     pub fn save(&self, from: Instant, ends: Option<Endpoints>, out: impl Write) -> io::Result<u64> {
         let mut writer = Writer::begin(out)?;
-        let mut decoder = FrameDecoder::default();
-        let mut packet = Packet::default();
-        for frame in self.frames(from) {
-            let is_wanted = ends.is_none_or(|ends| {
-                decoder.decode(&frame, &mut packet) && {
-                    let found = CapturedPacket::from(&packet).endpoints;
-                    found == ends || found == ends.reverse()
-                }
-            });
-            if is_wanted {
-                writer.write(&frame)?;
-            }
+        match ends {
+            None => self.frames(from).try_for_each(|frame| writer.write(&frame))?,
+            Some(ends) => self.each_of(from, |frame, found| match found == ends || found == ends.reverse() {
+                true => writer.write(frame),
+                false => Ok(()),
+            })?,
         }
         writer.finish()
     }
 }
 
-/// Writes frames as pcapng (draft-ietf-opsawg-pcapng).
-struct Writer<W> {
-    out: W,
+/// Writes frames as pcapng.
+pub struct Writer<W: Write> {
+    section: SectionWriter<W>,
     /// The interfaces so far: index and link type. Their place is their number in the file.
-    interfaces: Vec<(u32, u16)>,
+    interfaces: Vec<(u32, i32)>,
     frames: u64,
 }
 
 impl<W: Write> Writer<W> {
-    fn begin(mut out: W) -> io::Result<Self> {
-        let mut section = Vec::new();
-        section.extend(0x1a2b_3c4d_u32.to_le_bytes());
-        section.extend([1, 0, 0, 0]);
-        // The length of the section is not given.
-        section.extend(u64::MAX.to_le_bytes());
-        write_block(&mut out, 0x0a0d_0d0a, &section)?;
-        Ok(Self { out, interfaces: Vec::new(), frames: 0 })
+    pub fn begin(out: W) -> io::Result<Self> {
+        Ok(Self { section: SectionWriter::begin(out)?, interfaces: Vec::new(), frames: 0 })
     }
 
-    fn write(&mut self, frame: &DeviceFrame<'_>) -> io::Result<()> {
+    pub fn write(&mut self, frame: &DeviceFrame<'_>) -> io::Result<()> {
         let link = if frame.network.is_none() { ETHERNET } else { RAW };
-        let number = self.interface((frame.interface, link))?;
-        let at = frame.at.as_nanos();
-        let mut body = Vec::with_capacity(frame.data.len() + 48);
-        body.extend(number.to_le_bytes());
-        body.extend(((at >> 32) as u32).to_le_bytes());
-        body.extend((at as u32).to_le_bytes());
-        let [len, on_wire] = [frame.data.len(), frame.on_wire].map(|len| u32::try_from(len).unwrap_or(u32::MAX));
-        body.extend(len.to_le_bytes());
-        body.extend(on_wire.to_le_bytes());
-        body.extend(frame.data);
-        body.resize(body.len().next_multiple_of(4), 0);
-        // epb_flags (2): inbound 1, outbound 2.
-        if let Some(outgoing) = frame.outgoing {
-            body.extend([2, 0, 4, 0]);
-            body.extend((1 + u32::from(outgoing)).to_le_bytes());
-            body.extend([0; 4]);
-        }
+        let interface = self.interface((frame.interface, link))?;
+        let &DeviceFrame { at, outgoing, data, on_wire, .. } = frame;
         self.frames += 1;
-        write_block(&mut self.out, 6, &body)
+        self.section.frame(&WrittenFrame { interface, at, outgoing, data, on_wire }, Vec::new())
     }
 
     /// The number of an interface in the file, which is described first.
-    fn interface(&mut self, interface: (u32, u16)) -> io::Result<u32> {
+    fn interface(&mut self, interface: (u32, i32)) -> io::Result<u32> {
         let known = self.interfaces.iter().position(|known| *known == interface);
-        let number = match known {
-            Some(number) => number,
-            None => {
-                let mut body = Vec::new();
-                body.extend(interface.1.to_le_bytes());
-                body.extend([0; 2]);
-                // No limit of the length.
-                body.extend([0; 4]);
-                // if_tsresol (9): nanoseconds.
-                body.extend([9, 0, 1, 0, 9, 0, 0, 0]);
-                body.extend([0; 4]);
-                write_block(&mut self.out, 1, &body)?;
-                self.interfaces.push(interface);
-                self.interfaces.len() - 1
-            }
-        };
+        let number = known.unwrap_or(self.interfaces.len());
+        if known.is_none() {
+            self.section.interface(interface.1)?;
+            self.interfaces.push(interface);
+        }
         Ok(u32::try_from(number).unwrap_or(u32::MAX))
     }
 
-    fn finish(mut self) -> io::Result<u64> {
-        self.out.flush()?;
+    pub fn finish(self) -> io::Result<u64> {
+        self.section.into_inner().flush()?;
         Ok(self.frames)
     }
-}
-
-fn write_block(out: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
-    let len = u32::try_from(body.len() + 12).map_err(io::Error::other)?;
-    out.write_all(&kind.to_le_bytes())?;
-    out.write_all(&len.to_le_bytes())?;
-    out.write_all(body)?;
-    out.write_all(&len.to_le_bytes())
 }
 
 #[cfg(test)]

@@ -227,7 +227,10 @@ fn follow(
     match shown {
         Shown::By(outlet) => {
             console::status(format_args!("watching {} (Ctrl-C ends)", source.name()));
-            let watcher = Watcher::new(source, &settings, shared, Some(outlet)).with_saver(saver);
+            let mut watcher = Watcher::new(source, &settings, shared, Some(outlet)).with_saver(saver);
+            if args.prometheus.is_some() {
+                watcher = watcher.with_surveys();
+            }
             console::status(watcher.run(signals, args.most)?.summary());
         }
         Shown::Screen(look) => {
@@ -235,7 +238,8 @@ fn follow(
             let is_quiet = console::is_quiet();
             console::set_quiet();
             let (most, until, seen) = (args.most, signals.clone(), Arc::clone(&shared));
-            let watch = move || Watcher::new(source, &settings, shared, None).with_saver(saver).run(&until, most);
+            let watcher = Watcher::new(source, &settings, shared, None).with_saver(saver).with_surveys();
+            let watch = move || watcher.run(&until, most);
             let status = screen::show(&seen, look, signals, watch)?;
             if !is_quiet {
                 console::plain(&format!("recoup: {}", status.summary()));

@@ -1,19 +1,28 @@
 //! Saves the packets around each finding: of its connection, from some time before it until as long after it.
+//!
+//! A thread of its own does that, because it reads all packets of that time. It writes the files of all findings whose time has
+//! come in one pass, and those that wait meanwhile in the next.
 
 use crate::event::Event;
-use crate::kept::Kept;
+use crate::kept::{Kept, Writer};
 use recoup_table::utc;
 use recoup_trace::finding::ConnectionKey;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
-use std::path::PathBuf;
+use std::mem::take;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// Files that are kept; beyond, the oldest is removed.
 const MOST_FILES: usize = 1000;
+
+/// Files that are written at a time.
+const MOST_AT_ONCE: usize = 100;
 
 /// Findings that wait for the packets after them. Beyond, packets of new ones are not saved.
 const MOST_WAITING: usize = 1000;
@@ -21,17 +30,18 @@ const MOST_WAITING: usize = 1000;
 /// Saves packets around findings into a folder.
 #[derive(Debug)]
 pub struct Saver {
-    folder: PathBuf,
     around: Duration,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Finding>,
     /// The connections of those.
     connections: HashSet<ConnectionKey>,
-    files: VecDeque<PathBuf>,
+    /// Takes findings when nothing is being written.
+    work: Option<SyncSender<(Vec<Finding>, Kept)>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 /// A finding whose packets are saved once those after it have come.
 #[derive(Debug)]
-struct Waiting {
+struct Finding {
     at: Instant,
     connection: ConnectionKey,
     ends: Endpoints,
@@ -42,10 +52,19 @@ impl Saver {
     /// Saves the packets within this time of a finding into this folder, which is made if there is none.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be made, or no thread can be started.
     pub fn new(folder: PathBuf, around: Duration) -> io::Result<Self> {
         fs::create_dir_all(&folder)?;
-        Ok(Self { folder, around, waiting: VecDeque::new(), connections: HashSet::new(), files: VecDeque::new() })
+        let (work, given) = sync_channel(0);
+        let mut files = Files { folder, around, files: VecDeque::new() };
+        let thread = Builder::new().name("saver".into()).spawn(move || files.write_all(&given))?;
+        Ok(Self {
+            around,
+            waiting: VecDeque::new(),
+            connections: HashSet::new(),
+            work: Some(work),
+            thread: Some(thread),
+        })
     }
 
     /// Something was said.
@@ -57,47 +76,120 @@ impl Saver {
         // The packets of a finding are around the next one of its connection as well.
         if self.waiting.len() < MOST_WAITING && self.connections.insert(row.connection_key()) {
             let (connection, ends, frame) = (row.connection_key(), row.endpoints, row.frame);
-            self.waiting.push_back(Waiting { at: row.at, connection, ends, frame });
+            self.waiting.push_back(Finding { at: row.at, connection, ends, frame });
         }
     }
 
-    /// Saves the packets of findings whose time has come by `now`.
+    /// Has the packets of findings saved whose time has come by `now`, unless others are being saved.
     ///
     /// # Errors
-    /// When a file cannot be written. It is tried no more.
+    /// When a file could not be written. It is tried no more.
     pub fn save(&mut self, now: Instant, kept: &Kept) -> io::Result<()> {
-        while self.waiting.front().is_some_and(|next| next.at + self.around <= now)
-            && let Some(next) = self.waiting.pop_front()
-        {
-            self.connections.remove(&next.connection);
-            self.save_one(&next, kept)?;
+        let is_due = |finding: &Finding| finding.at + self.around <= now;
+        let due = self.waiting.iter().take(MOST_AT_ONCE).take_while(|finding| is_due(finding)).count();
+        if due == 0 {
+            return Ok(());
         }
-        Ok(())
+        let Some(work) = &self.work else { return Ok(()) };
+        let batch: Vec<Finding> = self.waiting.drain(..due).collect();
+        match work.try_send((batch, kept.clone())) {
+            Ok(()) => {
+                // What comes now is not around those any more.
+                self.connections = self.waiting.iter().map(|finding| finding.connection).collect();
+                Ok(())
+            }
+            Err(TrySendError::Full((batch, _))) => {
+                batch.into_iter().rev().for_each(|finding| self.waiting.push_front(finding));
+                Ok(())
+            }
+            Err(TrySendError::Disconnected(_)) => self.end(),
+        }
     }
 
     /// Saves what there is, because no more will come.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// When a file could not be written.
     pub fn save_rest(&mut self, kept: &Kept) -> io::Result<()> {
-        while let Some(next) = self.waiting.pop_front() {
-            self.save_one(&next, kept)?;
+        let mut rest: Vec<Finding> = take(&mut self.waiting).into();
+        while !rest.is_empty()
+            && let Some(work) = &self.work
+        {
+            let batch = rest.drain(..rest.len().min(MOST_AT_ONCE)).collect();
+            if work.send((batch, kept.clone())).is_err() {
+                break;
+            }
         }
-        Ok(())
+        self.end()
     }
 
-    fn save_one(&mut self, finding: &Waiting, kept: &Kept) -> io::Result<()> {
+    /// Waits until all is written.
+    fn end(&mut self) -> io::Result<()> {
+        self.work = None;
+        let ended = self.thread.take().map(JoinHandle::join);
+        ended.map_or(Ok(()), |ended| ended.unwrap_or_else(|_| Err(io::Error::other("its thread has ended"))))
+    }
+}
+
+/// The files of the folder.
+#[derive(Debug)]
+struct Files {
+    folder: PathBuf,
+    around: Duration,
+    files: VecDeque<PathBuf>,
+}
+
+/// A file that is being written.
+struct Unfinished {
+    path: PathBuf,
+    from: Instant,
+    until: Instant,
+    writer: Writer<BufWriter<File>>,
+}
+
+impl Files {
+    fn write_all(&mut self, given: &Receiver<(Vec<Finding>, Kept)>) -> io::Result<()> {
+        given.iter().try_for_each(|(findings, kept)| self.write(&findings, &kept))
+    }
+
+    /// Writes the packets around these findings, in one pass over all.
+    fn write(&mut self, findings: &[Finding], kept: &Kept) -> io::Result<()> {
+        let mut by_ends: HashMap<Endpoints, Vec<Unfinished>> = HashMap::new();
+        for finding in findings {
+            by_ends.entry(finding.ends).or_default().push(self.begin(finding)?);
+        }
+        let Some(from) = by_ends.values().flatten().map(|file| file.from).min() else { return Ok(()) };
+        kept.each_of(from, |frame, ends| {
+            for ends in [ends, ends.reverse()] {
+                for file in by_ends.get_mut(&ends).into_iter().flatten() {
+                    if (file.from..=file.until).contains(&frame.at) {
+                        file.writer.write(frame).map_err(|why| named(why, &file.path))?;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        by_ends.into_values().flatten().try_for_each(|file| self.end(file))
+    }
+
+    fn begin(&self, finding: &Finding) -> io::Result<Unfinished> {
         let around = u64::try_from(self.around.as_nanos()).unwrap_or(u64::MAX);
-        let from = Instant::from_nanos(finding.at.as_nanos().saturating_sub(around));
         let time = utc(finding.at).replace(':', "-");
         let path =
             self.folder.join(format!("{time}-connection-{}-frame-{}.pcapng", finding.connection.0, finding.frame));
+        let file = File::create(path.with_extension("unfinished")).map_err(|why| named(why, &path))?;
+        let writer = Writer::begin(BufWriter::new(file))?;
+        let from = Instant::from_nanos(finding.at.as_nanos().saturating_sub(around));
+        Ok(Unfinished { path, from, until: finding.at + self.around, writer })
+    }
+
+    /// Gives a file its name, and removes the oldest if there are too many.
+    fn end(&mut self, file: Unfinished) -> io::Result<()> {
+        let Unfinished { path, writer, .. } = file;
         let unfinished = path.with_extension("unfinished");
-        let written =
-            File::create(&unfinished).and_then(|file| kept.save(from, Some(finding.ends), BufWriter::new(file)));
-        if let Err(why) = written.and_then(|_| fs::rename(&unfinished, &path)) {
+        if let Err(why) = writer.finish().and_then(|_| fs::rename(&unfinished, &path)) {
             _ = fs::remove_file(&unfinished);
-            return Err(io::Error::new(why.kind(), format!("{}: {why}", path.display())));
+            return Err(named(why, &path));
         }
         self.files.push_back(path);
         while self.files.len() > MOST_FILES
@@ -108,6 +200,10 @@ impl Saver {
         }
         Ok(())
     }
+}
+
+fn named(why: io::Error, path: &Path) -> io::Error {
+    io::Error::new(why.kind(), format!("{}: {why}", path.display()))
 }
 
 #[cfg(test)]
@@ -149,12 +245,26 @@ mod tests {
         saver.hear(&Event::Retransmission { row: again, decided: false });
         let files = || fs::read_dir(folder.path().join("new")).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
         saver.save(begun() + ms(2_499), &kept).unwrap();
-        assert_eq!(files().len(), 0);
-        saver.save(begun() + ms(2_500), &kept).unwrap();
+        assert_eq!(saver.waiting.len(), 1);
+        while !saver.waiting.is_empty() {
+            saver.save(begun() + ms(2_500), &kept).unwrap();
+        }
+        saver.save_rest(&kept).unwrap();
         let [file] = &files()[..] else { panic!("one file: {:?}", files()) };
         assert!(file.file_name().to_string_lossy().ends_with("Z-connection-0-frame-19.pcapng"), "{file:?}");
         let mut reader = Reader::open(&file.path()).unwrap();
-        let first = reader.next().expect("a packet").at;
-        assert_eq!(first, begun() + ms(1_900));
+        let times: Vec<_> = std::iter::from_fn(|| reader.next().map(|packet| packet.at)).collect();
+        assert_eq!(times, [1_900, 2_000, 2_499].map(|after| begun() + ms(after)));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut saver = Saver::new(folder.path().join("new"), ms(500)).unwrap();
+        fs::remove_dir(folder.path().join("new")).unwrap();
+        let row = open_row(&connection(0, 1), 19, ms(2_000));
+        saver.hear(&Event::Retransmission { row, decided: false });
+        let why = saver.save_rest(&Kept::default()).unwrap_err().to_string();
+        assert!(why.contains("connection-0-frame-19.pcapng: "), "{why}");
     }
 }

@@ -25,6 +25,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long the program sleeps at most while nothing comes.
 const SLEEP: Duration = Duration::from_millis(500);
 
+/// How long packets that were captured before the end are waited for.
+const LAST: Duration = Duration::from_millis(100);
+
 /// How often open connections are surveyed at most.
 const SURVEY: Duration = Duration::from_secs(2);
 
@@ -81,7 +84,8 @@ pub struct Watcher<S> {
     source: S,
     analyzer: Analyzer<Heard>,
     said: Said,
-    recent: Recent,
+    /// Where surveys are asked for.
+    recent: Option<Recent>,
     shared: Arc<Shared>,
     outlet: Option<Outlet>,
     saver: Option<Saver>,
@@ -99,7 +103,7 @@ impl<S: Source> Watcher<S> {
             source,
             analyzer,
             said: Said::default(),
-            recent: Recent::default(),
+            recent: None,
             shared,
             outlet,
             saver: None,
@@ -112,6 +116,13 @@ impl<S: Source> Watcher<S> {
     #[must_use]
     pub fn with_saver(mut self, saver: Option<Saver>) -> Self {
         self.saver = saver;
+        self
+    }
+
+    /// Also surveys the last minute, for those who look at what is shared.
+    #[must_use]
+    pub fn with_surveys(mut self) -> Self {
+        self.recent = Some(Recent::default());
         self
     }
 
@@ -172,7 +183,9 @@ impl<S: Source> Watcher<S> {
         for (connection, rows) in ended {
             self.said.hear(&connection, &rows, true, |event| events.push(event));
             lose(&connection, true);
-            self.recent.end(connection.clone(), &rows);
+            if let Some(recent) = &mut self.recent {
+                recent.end(connection.clone(), &rows);
+            }
             events.push(Event::Ended { connection: Box::new(connection) });
         }
         events.extend(revisions.iter().map(Said::revise));
@@ -225,12 +238,12 @@ impl<S: Source> Watcher<S> {
             (status.bytes, status.memory) = (self.source.taken(), self.analyzer.memory());
             status.open = self.analyzer.open() as u64;
         }
-        if begun < self.next_survey && !is_last {
+        let Some(recent) = self.recent.as_mut().filter(|_| is_last || begun >= self.next_survey) else {
             return;
-        }
+        };
         self.analyzer.look(Look::Since(Recent::since(settled)));
         let open = self.analyzer.findings_mut().flat_map(|heard| take(&mut heard.open)).collect();
-        let survey = Arc::new(self.recent.survey(settled, open));
+        let survey = Arc::new(recent.survey(settled, open));
         self.shared.status().survey = Some(survey);
         self.next_survey = begun + SURVEY.max(begun.elapsed() * SURVEY_SHARE);
     }
@@ -238,7 +251,14 @@ impl<S: Source> Watcher<S> {
     /// Ends all connections, and says what is new of them.
     fn finish(mut self) -> Result<Status, WatchError> {
         self.note(Vec::new())?;
-        self.read(time::Instant::now() + TICK);
+        let (end, latest) = (now(), time::Instant::now() + LAST);
+        loop {
+            self.read(latest);
+            if self.source.settled() >= end || self.source.is_over() || time::Instant::now() >= latest {
+                break;
+            }
+            std::thread::sleep(LAST / 20);
+        }
         self.say()?;
         self.survey(true);
         if let Some(saver) = &mut self.saver {

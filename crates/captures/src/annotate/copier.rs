@@ -1,14 +1,8 @@
 //! The copy of a capture: blocks of pcapng as they are but for added comments, frames of pcap as pcapng.
 
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
-use pcap_file::pcapng::blocks::section_header::SectionHeaderBlock;
-use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
-use pcap_file::{DataLink, Endianness, PcapError};
+use crate::pcapng::{SectionWriter, WrittenFrame};
 use recoup_trace::read::CopiedFrame;
-use std::borrow::Cow;
 use std::io::{self, Write};
-use std::time::Duration;
 
 /// The type of a section header block.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -24,8 +18,6 @@ const CAPTURED_LENGTH: usize = 20;
 const DATA: usize = 28;
 /// The option with a comment (draft-ietf-opsawg-pcapng §3.5).
 const COMMENT: u16 = 1;
-/// The resolution of times: 10^-9 s.
-const NANOSECONDS: u8 = 9;
 
 /// Writes the copy.
 pub(super) struct Copier<W: Write> {
@@ -42,7 +34,7 @@ enum Out<W: Write> {
     /// Blocks are copied.
     Blocks(W),
     /// Frames of pcap are written.
-    Frames(PcapNgWriter<W>),
+    Frames(SectionWriter<W>),
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -76,11 +68,8 @@ impl<W: Write> Copier<W> {
 
     /// A classic capture of this link type begins: a section with one interface.
     pub fn classic(&mut self, link: i32) -> io::Result<()> {
-        let header = SectionHeaderBlock { endianness: Endianness::Little, ..SectionHeaderBlock::default() };
-        let mut writer = PcapNgWriter::with_section_header(self.take_out()?, header).map_err(io_error)?;
-        let options = vec![InterfaceDescriptionOption::IfTsResol(NANOSECONDS)];
-        let linktype = DataLink::from(link.cast_unsigned());
-        write_block(&mut writer, InterfaceDescriptionBlock { linktype, snaplen: 0, options })?;
+        let mut writer = SectionWriter::begin(self.take_out()?)?;
+        writer.interface(link)?;
         self.out = Some(Out::Frames(writer));
         Ok(())
     }
@@ -92,17 +81,8 @@ impl<W: Write> Copier<W> {
             return Ok(());
         };
         self.comments += comments.len() as u64;
-        let options = comments.into_iter().map(|comment| EnhancedPacketOption::Comment(comment.into()));
-        write_block(
-            writer,
-            EnhancedPacketBlock {
-                interface_id: 0,
-                timestamp: Duration::from_nanos(frame.at.as_nanos()),
-                original_len: u32::try_from(frame.on_wire).unwrap_or(u32::MAX),
-                data: Cow::Borrowed(frame.data),
-                options: options.collect(),
-            },
-        )
+        let &CopiedFrame { at, data, on_wire, .. } = frame;
+        writer.frame(&WrittenFrame { interface: 0, at, outgoing: None, data, on_wire }, comments)
     }
 
     /// A frame is left out. In pcapng its block follows.
@@ -183,17 +163,5 @@ impl<W: Write> Copier<W> {
         longer[4..8].copy_from_slice(&length);
         longer.extend(length);
         Some(longer)
-    }
-}
-
-fn write_block<'b, W: Write>(writer: &mut PcapNgWriter<W>, block: impl PcapNgBlock<'b>) -> io::Result<()> {
-    writer.write_pcapng_block(block).map(drop).map_err(io_error)
-}
-
-/// The I/O error within a pcap-file error, whose own text is about reading.
-fn io_error(error: PcapError) -> io::Error {
-    match error {
-        PcapError::IoError(error) => error,
-        other => io::Error::new(io::ErrorKind::InvalidInput, other),
     }
 }
