@@ -321,10 +321,7 @@ impl Shards {
 
     /// All packets were taken; `last` is said of an empty round after them. Closes all connections.
     fn finish<F: Findings>(&mut self, last: RoundFacts, findings: &mut [F], in_parallel: bool) {
-        for (shard, findings) in self.shards.iter_mut().zip(&mut *findings) {
-            shard.take(&PackedPackets::default(), last, findings);
-        }
-        self.settle(findings);
+        self.take_last(last, findings);
         if in_parallel {
             let shards = self.shards.par_iter_mut().zip(&mut *findings);
             shards.for_each(|(shard, findings)| shard.finish(findings));
@@ -335,6 +332,14 @@ impl Shards {
         self.learn(findings);
         let shards = self.shards.iter_mut().zip(findings);
         shards.for_each(|(shard, findings)| shard.pass_on_held(findings));
+    }
+
+    /// Analyzes the packets that waited for others.
+    fn take_last<F: Findings>(&mut self, last: RoundFacts, findings: &mut [F]) {
+        for (shard, findings) in self.shards.iter_mut().zip(&mut *findings) {
+            shard.take(&PackedPackets::default(), last, findings);
+        }
+        self.settle(findings);
     }
 
     /// Whether the capture points of connections could be told apart.
@@ -402,10 +407,30 @@ impl Shards {
         self.shards.iter().map(Shard::memory).sum()
     }
 
-    /// Closes connections until a quarter of the memory is free: first those that take up a large part
+    /// Packs those connections that were silent for longest until a quarter of the memory is free.
+    fn pack_silent(&mut self) {
+        let shards = self.shards.iter().enumerate();
+        let mut silent: Vec<(usize, KeepingCost)> =
+            shards.flat_map(|(i, shard)| shard.drowsy().map(move |cost| (i, cost))).collect();
+        silent.sort_unstable_by_key(|(_, cost)| (cost.last, cost.first_frame));
+        for (i, cost) in silent {
+            if self.memory() <= self.most_memory / 4 * 3 {
+                break;
+            }
+            self.shards[i].pack(cost.slot);
+        }
+    }
+
+    /// Makes room, by packing what is silent if that is enough. If not, closes connections until a quarter of the memory is free:
+    /// first those that take up a large part
     /// of it, then those that have ended, and then those that were silent for longest.
     #[cold]
     fn make_room<F: Findings>(&mut self, findings: &mut [F]) {
+        self.pack_silent();
+        // With less room, the next round would look for silent ones again.
+        if self.memory() <= self.most_memory / 8 * 7 {
+            return;
+        }
         let shards = self.shards.iter().enumerate();
         let mut open: Vec<(usize, KeepingCost)> =
             shards.flat_map(|(i, shard)| shard.keeping_costs().map(move |cost| (i, cost))).collect();

@@ -1,6 +1,6 @@
 //! Estimates of the memory that collections hold on the heap, in bytes, and a type that saves some.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::VecDeque;
 
 /// Bytes that the allocator adds to an allocation.
@@ -30,8 +30,21 @@ impl<T> HeapSize for VecDeque<T> {
 }
 
 /// An optional number in 8 bytes, half as many as an `Option<u64>`. The largest number stands for none.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct OptionalU64(u64);
+
+/// As one more, so that none is the shortest where numbers have varying lengths.
+impl Serialize for OptionalU64 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.wrapping_add(1).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for OptionalU64 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        u64::deserialize(deserializer).map(|more| Self(more.wrapping_sub(1)))
+    }
+}
 
 impl OptionalU64 {
     pub const NONE: Self = Self(u64::MAX);

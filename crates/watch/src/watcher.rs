@@ -61,13 +61,14 @@ pub enum WatchError {
 #[derive(Debug, Default)]
 struct Heard {
     open: Vec<(Connection, Vec<Retransmission>)>,
-    ended: Vec<(Connection, Vec<Retransmission>)>,
+    /// Boxed, because many end together when memory is full.
+    ended: Vec<(Box<Connection>, Vec<Retransmission>)>,
     revisions: Vec<Revision>,
 }
 
 impl Findings for Heard {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
-        self.ended.push((connection, retransmissions.to_vec()));
+        self.ended.push((Box::new(connection), retransmissions.to_vec()));
     }
 
     fn revision(&mut self, revision: &Revision) {
@@ -79,13 +80,45 @@ impl Findings for Heard {
     }
 }
 
+/// Makes events of what is heard.
+#[derive(Debug, Default)]
+struct Talk {
+    said: Said,
+    /// Where surveys are asked for.
+    recent: Option<Recent>,
+}
+
+impl Talk {
+    /// What is new in these findings, which are taken out.
+    fn events<'a>(&mut self, all: impl Iterator<Item = &'a mut Heard>, shared: &Shared) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut revisions = Vec::new();
+        let lose = |connection: &Connection, has_ended| shared.status().totals.lose(connection, has_ended);
+        for heard in all {
+            for (connection, rows) in take(&mut heard.open) {
+                self.said.hear(&connection, &rows, false, |event| events.push(event));
+                lose(&connection, false);
+            }
+            for (connection, rows) in take(&mut heard.ended) {
+                self.said.hear(&connection, &rows, true, |event| events.push(event));
+                lose(&connection, true);
+                if let Some(recent) = &mut self.recent {
+                    recent.end(Connection::clone(&connection), &rows);
+                }
+                events.push(Event::Ended { connection });
+            }
+            revisions.append(&mut heard.revisions);
+        }
+        events.extend(revisions.iter().map(Said::revise));
+        events
+    }
+}
+
 /// Watches interfaces.
 pub struct Watcher<S> {
     source: S,
     analyzer: Analyzer<Heard>,
-    said: Said,
-    /// Where surveys are asked for.
-    recent: Option<Recent>,
+    talk: Talk,
     shared: Arc<Shared>,
     outlet: Option<Outlet>,
     saver: Option<Saver>,
@@ -102,8 +135,7 @@ impl<S: Source> Watcher<S> {
         Self {
             source,
             analyzer,
-            said: Said::default(),
-            recent: None,
+            talk: Talk::default(),
             shared,
             outlet,
             saver: None,
@@ -122,7 +154,7 @@ impl<S: Source> Watcher<S> {
     /// Also surveys the last minute, for those who look at what is shared.
     #[must_use]
     pub fn with_surveys(mut self) -> Self {
-        self.recent = Some(Recent::default());
+        self.talk.recent = Some(Recent::default());
         self
     }
 
@@ -167,28 +199,7 @@ impl<S: Source> Watcher<S> {
 
     /// Says what is new.
     fn say(&mut self) -> Result<(), WatchError> {
-        let mut events = Vec::new();
-        let (mut open, mut ended, mut revisions) = (Vec::new(), Vec::new(), Vec::new());
-        for heard in self.analyzer.findings_mut() {
-            open.append(&mut heard.open);
-            ended.append(&mut heard.ended);
-            revisions.append(&mut heard.revisions);
-        }
-        let shared = Arc::clone(&self.shared);
-        let lose = |connection: &Connection, has_ended| shared.status().totals.lose(connection, has_ended);
-        for (connection, rows) in open {
-            self.said.hear(&connection, &rows, false, |event| events.push(event));
-            lose(&connection, false);
-        }
-        for (connection, rows) in ended {
-            self.said.hear(&connection, &rows, true, |event| events.push(event));
-            lose(&connection, true);
-            if let Some(recent) = &mut self.recent {
-                recent.end(connection.clone(), &rows);
-            }
-            events.push(Event::Ended { connection: Box::new(connection) });
-        }
-        events.extend(revisions.iter().map(Said::revise));
+        let events = self.talk.events(self.analyzer.findings_mut(), &self.shared);
         if let Some(saver) = &mut self.saver {
             events.iter().for_each(|event| saver.hear(event));
             saver.save(self.source.settled(), &self.shared.kept()).map_err(WatchError::Save)?;
@@ -238,7 +249,7 @@ impl<S: Source> Watcher<S> {
             (status.bytes, status.memory) = (self.source.taken(), self.analyzer.memory());
             status.open = self.analyzer.open() as u64;
         }
-        let Some(recent) = self.recent.as_mut().filter(|_| is_last || begun >= self.next_survey) else {
+        let Some(recent) = self.talk.recent.as_mut().filter(|_| is_last || begun >= self.next_survey) else {
             return;
         };
         self.analyzer.look(Look::Since(Recent::since(settled)));
@@ -265,19 +276,18 @@ impl<S: Source> Watcher<S> {
             saver.save_rest(&self.shared.kept()).map_err(WatchError::Save)?;
         }
         let over = self.source.is_over();
-        let Self { source, mut analyzer, mut said, shared, mut outlet, .. } = self;
+        let Self { source, mut analyzer, mut talk, shared, mut outlet, .. } = self;
         analyzer.end_capture(source)?;
+        let mut written = Ok(());
+        let mut say = |findings: &mut [Heard]| {
+            let events = talk.events(findings.iter_mut(), &shared);
+            let now = pass_on(&shared, outlet.as_mut(), &events);
+            written = std::mem::replace(&mut written, Ok(())).and(now);
+        };
+        analyzer.close_in_parts(&mut say);
         let mut analysis = analyzer.finish()?;
-        let mut events = Vec::new();
-        for heard in &mut analysis.findings {
-            for (connection, rows) in take(&mut heard.ended) {
-                said.hear(&connection, &rows, true, |event| events.push(event));
-                shared.status().totals.lose(&connection, true);
-                events.push(Event::Ended { connection: Box::new(connection) });
-            }
-            events.extend(heard.revisions.iter().map(Said::revise));
-        }
-        pass_on(&shared, outlet.as_mut(), &events)?;
+        say(&mut analysis.findings);
+        written?;
         let mut status = shared.status();
         status.counts = analysis.counts;
         if over { Err(WatchError::Over(status.name.clone())) } else { Ok(status.clone()) }

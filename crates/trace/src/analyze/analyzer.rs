@@ -164,7 +164,12 @@ impl<F: Findings> Analyzer<F> {
 
     /// Analyzes round after round. An incomplete one waits for more packets, unless there will be none
     /// (`last`).
-    fn rounds(&mut self, mut packets: impl FnMut(&mut Packet) -> bool + Send, last: bool, in_parallel: bool) {
+    pub(super) fn rounds(
+        &mut self,
+        mut packets: impl FnMut(&mut Packet) -> bool + Send,
+        last: bool,
+        in_parallel: bool,
+    ) {
         let mut more_packets = true;
         let mut packets = |packet: &mut Packet| {
             more_packets = more_packets && packets(packet);

@@ -7,9 +7,12 @@
 //! What hosts show becomes known at the end of a round. Rounds that end as time passes are shorter than those of a capture, so it
 //! becomes known a little earlier here.
 
-use super::{Analyzer, Findings, Look};
+use super::{Analyzer, Findings, Look, round::RoundOrder};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use recoup_units::Instant;
+
+/// Connections closed at a time at the end.
+const PART: usize = 2000;
 
 impl<F: Findings> Analyzer<F> {
     /// From now on, troubled connections can be [looked at](Self::look). It is not saved with the analysis.
@@ -45,6 +48,23 @@ impl<F: Findings> Analyzer<F> {
                 shards.for_each(|(shard, findings)| shard.look(whom, findings));
             }
         });
+    }
+
+    /// Ends the analysis: closes all open connections, some at a time, and has their findings taken each time. What is left is
+    /// [finished](Self::finish) then.
+    pub fn close_in_parts(&mut self, mut taken: impl FnMut(&mut [F])) {
+        self.on_threads(|this, in_parallel| {
+            this.rounds(|_| false, true, in_parallel);
+            let last = this.state.feed.facts(RoundOrder::Last);
+            this.state.shards.take_last(last, &mut this.findings);
+        });
+        let each = PART.div_ceil(self.findings.len());
+        while self.open() > 0 {
+            for (shard, findings) in self.state.shards.shards.iter_mut().zip(&mut self.findings) {
+                shard.close_some(each, findings);
+            }
+            taken(&mut self.findings);
+        }
     }
 
     /// The number of open connections.

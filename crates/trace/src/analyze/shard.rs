@@ -182,12 +182,27 @@ impl Shard {
         self.connections.keeping_costs()
     }
 
+    /// Cost of keeping the connections that may be packed.
+    pub fn drowsy(&self) -> impl Iterator<Item = KeepingCost> {
+        self.connections.drowsy()
+    }
+
+    /// Packs the connection in this slot.
+    pub fn pack(&mut self, slot: u32) {
+        self.connections.pack(slot);
+    }
+
     /// Removes the connections in these slots to limit memory.
     pub fn evict(&mut self, slots: impl Iterator<Item = u32>, findings: &mut impl Findings) {
         for slot in slots {
             self.connections.evict(slot, findings);
         }
         self.connections.forget_evicted();
+    }
+
+    /// The capture is over: closes up to `most` connections.
+    pub fn close_some(&mut self, most: usize, findings: &mut impl Findings) {
+        self.connections.close_some(most, findings);
     }
 
     /// The capture is over, and all connections have their numbers. Closes them.

@@ -8,6 +8,7 @@
 //! Packets are taken connection by connection. With thousands of connections, each needs another part
 //! of memory. Looking up several at once lets the processor fetch all of those parts at the same time.
 
+mod asleep;
 mod capture_points;
 mod check;
 mod groups;
@@ -36,6 +37,7 @@ use crate::{
     hosts::{HostFacts, KnownHosts},
     read::LeftOut,
 };
+use asleep::Asleep;
 use capture_points::CapturePoints;
 pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
@@ -134,6 +136,9 @@ pub(crate) struct ConnectionTable {
     /// Which connections packets came of, if they are [looked at](Self::look).
     #[serde(skip)]
     looks: Option<Box<Looks>>,
+    /// Silent connections, packed. They have slots, which hold nothing else.
+    #[serde(skip)]
+    asleep: Asleep,
 }
 
 /// Where a connection is.
@@ -209,6 +214,9 @@ impl ConnectionTable {
         for batch in groups.groups().chunks(BATCH) {
             let mut slots = [None; BATCH];
             for (slot, group) in slots.iter_mut().zip(batch) {
+                if !self.asleep.is_empty() {
+                    self.wake_all_of(group.hash);
+                }
                 *slot = self.slot_of(group.hash);
             }
             let open = slots.iter().filter_map(|slot| self.get((*slot)?));
@@ -519,10 +527,11 @@ impl ConnectionTable {
 
     /// Adds the connection in `slot` to the lookup table.
     fn add_entry(&mut self, hash: u64, slot: u32) {
-        let (slots, hasher) = (&self.slots, &self.hasher);
+        let (slots, asleep, hasher) = (&self.slots, &self.asleep, &self.hasher);
         let entry = TableEntry { tag: TableEntry::tag(hash), slot };
-        self.entries.insert_unique(hash, entry, |entry| {
-            (slots[entry.slot as usize].as_ref()).map_or(0, |c| self::hash(hasher, &c.shared.endpoints))
+        self.entries.insert_unique(hash, entry, |&TableEntry { slot, .. }| {
+            let ends = slots[slot as usize].as_ref().map(|open| &open.shared.endpoints);
+            ends.or_else(|| asleep.ends(slot)).map_or(0, |ends| self::hash(hasher, ends))
         });
     }
 
@@ -582,6 +591,10 @@ impl ConnectionTable {
 
     /// Cost of keeping each open connection.
     pub fn keeping_costs(&self) -> impl Iterator<Item = KeepingCost> {
+        self.awake_costs().chain(self.asleep.keeping_costs())
+    }
+
+    fn awake_costs(&self) -> impl Iterator<Item = KeepingCost> {
         self.slots.iter().enumerate().filter_map(|(slot, open)| {
             let open = open.as_ref()?;
             Some(KeepingCost {
@@ -636,11 +649,22 @@ impl ConnectionTable {
         self.held.finish(&hosts, candidates, findings);
     }
 
+    /// The capture is over: closes up to `most` connections, as [`finish`](Self::finish) does.
+    pub fn close_some(&mut self, most: usize, findings: &mut impl Findings) {
+        let is_open = |slot: &usize| self.last_of(*slot).is_some();
+        let some: Vec<usize> = (0..self.slots.len()).filter(is_open).take(most).collect();
+        some.into_iter().for_each(|slot| self.close_last(slot, findings));
+    }
+
+    fn close_last(&mut self, slot: usize, findings: &mut impl Findings) {
+        let closing = if self.is_silent(slot) { Closing::Idle } else { Closing::CaptureEnd };
+        self.close(slot as u32, closing, findings);
+    }
+
     /// The capture is over, and all connections have their numbers. Closes them.
     pub fn finish(&mut self, findings: &mut impl Findings) {
         for slot in 0..self.slots.len() {
-            let closing = if self.is_silent(slot) { Closing::Idle } else { Closing::CaptureEnd };
-            self.close(slot as u32, closing, findings);
+            self.close_last(slot, findings);
         }
         if let Some(timeline) = &self.replay_context.timeline {
             findings.timeline(timeline.take());

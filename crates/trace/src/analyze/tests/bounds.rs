@@ -3,7 +3,7 @@
 use super::*;
 
 /// A data packet at `ms`, from client number `client` between ports of its own.
-fn data_of(client: u32, ms: f64, seq: i64, len: u32) -> CapturedPacket {
+pub fn data_of(client: u32, ms: f64, seq: i64, len: u32) -> CapturedPacket {
     let mut conversation = Conversation::mid_connection();
     conversation.ends[1].set_port(1000 + (client % 60_000) as u16);
     conversation.ends[1].set_ip(std::net::Ipv4Addr::from(0x0a00_0000 + client / 60_000).into());

@@ -34,6 +34,15 @@ impl From<Looked> for Kept {
 
 /// Analyzes packets one by one, with a look at all connections after each.
 fn looked(packets: &[CapturedPacket], settings: &Settings) -> Analyzer<Looked> {
+    followed(packets, settings, |_| {})
+}
+
+/// As [`looked`], with something done after each packet.
+fn followed(
+    packets: &[CapturedPacket],
+    settings: &Settings,
+    mut after: impl FnMut(&mut Analyzer<Looked>),
+) -> Analyzer<Looked> {
     let mut analyzer = Analyzer::new(settings, Looked::default);
     analyzer.begin_looks();
     let mut now = Instant::ZERO;
@@ -43,8 +52,17 @@ fn looked(packets: &[CapturedPacket], settings: &Settings) -> Analyzer<Looked> {
         analyzer.end_round(now);
         analyzer.look(Look::Troubled);
         analyzer.look(Look::Since(Instant::ZERO));
+        after(&mut analyzer);
     }
     analyzer
+}
+
+/// Packs all connections that may be packed.
+fn pack(analyzer: &mut Analyzer<Looked>) {
+    for shard in &mut analyzer.state.shards.shards {
+        let slots: Vec<u32> = shard.drowsy().map(|cost| cost.slot).collect();
+        slots.into_iter().for_each(|slot| shard.pack(slot));
+    }
 }
 
 /// Checks that looks change nothing, and that the last one finds what the analysis does.
@@ -61,6 +79,10 @@ pub fn check(packets: &[CapturedPacket], settings: &Settings) {
         return;
     }
     assert_eq!(Outcome::of(looked(packets, settings)), whole);
+    let packed = followed(packets, settings, |analyzer| {
+        pack(analyzer);
+    });
+    assert_eq!(Outcome::of(packed), whole);
     // What other connections show later changes what is known of one that is looked at no more.
     let [connection] = &whole.connections[..] else {
         return;
@@ -116,4 +138,38 @@ fn silent_connections_are_not_looked_at_again() {
     assert_eq!(looks(&analyzer), before);
     analyzer.look(Look::Since(last));
     assert_eq!(looks(&analyzer), before + 1);
+}
+
+#[test]
+fn silent_connections_are_packed_before_any_is_closed() {
+    let (clients, segments) = (3_000_u32, 3_i64);
+    let settings = Settings { most_memory: 4 << 20, threads: 0, ..Settings::default() };
+    let mut packets = Vec::new();
+    for segment in 0..segments {
+        let data = (0..clients).map(|client| {
+            let at = 1000.0 + segment as f64 * 1e4 + f64::from(client);
+            bounds::data_of(client, at, segment, 1)
+        });
+        packets.extend(data);
+    }
+    for (packet, frame) in packets.iter_mut().zip(1..) {
+        packet.frame = frame;
+    }
+    let analyze = |begin: fn(&mut Analyzer<Looked>)| {
+        let mut analyzer = Analyzer::new(&settings, Looked::default);
+        begin(&mut analyzer);
+        for some in packets.chunks(100) {
+            analyzer.follow(some.iter().copied());
+            analyzer.end_round(some[99].at);
+            analyzer.look(Look::Troubled);
+            assert!(analyzer.memory() <= settings.most_memory, "{}", analyzer.memory());
+        }
+        (analyzer.open(), Outcome::of(analyzer))
+    };
+    let (open, outcome) = analyze(Analyzer::begin_looks);
+    assert_eq!(open, clients as usize);
+    assert_eq!(outcome.connections.len(), clients as usize);
+    assert!(outcome.connections.iter().all(|connection| connection.packets == segments as u64), "none began anew");
+    let (open, _) = analyze(|_| {});
+    assert!(open < clients as usize, "{open} without packing");
 }

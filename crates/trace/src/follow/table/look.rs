@@ -21,7 +21,7 @@ const PAUSE_FOR_EACH: Duration = Duration::from_micros(20);
 pub enum Look {
     /// Those with retransmissions that packets came of since the last such look, or of whose receivers more became known.
     Troubled,
-    /// Those that packets came of since this time.
+    /// Those that packets came of since this time, but for silent ones that were packed to save memory.
     Since(Instant),
 }
 
@@ -54,6 +54,13 @@ impl Looks {
             *is_touched = true;
             self.touched.push(slot);
         }
+    }
+}
+
+impl Looks {
+    /// Whether packets came of the connection in `slot` since the last look at the troubled.
+    pub fn is_touched(&self, slot: u32) -> bool {
+        self.seen.get(slot as usize).is_some_and(|seen| seen.is_touched)
     }
 }
 
@@ -91,10 +98,8 @@ impl ConnectionTable {
         match whom {
             Look::Troubled => self.look_at_troubled(findings),
             Look::Since(from) => {
-                let slots = self.slots.iter().enumerate();
-                let active = slots.filter_map(|(slot, open)| Some((slot as u32, open.as_deref()?)));
-                for (slot, _) in active.filter(|(_, open)| open.last >= from) {
-                    self.look_at(slot, findings);
+                for open in self.slots.iter().flatten().filter(|open| open.last >= from) {
+                    self.look_at(open, findings);
                 }
             }
         }
@@ -111,8 +116,8 @@ impl ConnectionTable {
                 return true;
             }
             seen.is_touched = false;
-            let is_troubled = self.get(slot).is_some_and(ConnectionState::has_rows);
-            let found = if is_troubled { self.look_at(slot, findings) } else { 0 };
+            let troubled = self.get(slot).filter(|open| open.has_rows());
+            let found = troubled.map_or(0, |open| self.look_at(open, findings));
             seen.is_troubled = found > 0;
             seen.due = self.now + PAUSE_FOR_EACH * found;
             false
@@ -121,14 +126,12 @@ impl ConnectionTable {
         self.looks = Some(looks);
     }
 
-    /// Passes on the connection in `slot`. Returns how many retransmissions it has.
-    fn look_at(&self, slot: u32, findings: &mut impl Findings) -> u32 {
+    /// Passes on a connection. Returns how many retransmissions it has.
+    fn look_at(&self, open: &ConnectionState, findings: &mut impl Findings) -> u32 {
         // Without a number it cannot be named. It gets one before the next look.
-        let is_followed =
-            |open: &&ConnectionState| open.attention == Attention::Followed && open.number.get().is_some();
-        let Some(open) = self.get(slot).filter(is_followed) else {
+        if open.attention != Attention::Followed || open.number.get().is_none() {
             return 0;
-        };
+        }
         let mut copy = open.clone();
         let closing = if copy.is_over() { copy.closing() } else { Closing::CaptureEnd };
         let mut rows = Vec::new();

@@ -46,10 +46,7 @@ impl ConnectionTable {
     pub fn evict_one(&mut self, findings: &mut impl Findings) {
         let count = self.slots.len();
         let looked_at = (0..count).map(|i| (self.cursor + i) % count);
-        let some = looked_at.filter_map(|slot| {
-            let connection = self.slots[slot].as_ref()?;
-            Some((connection.last, slot))
-        });
+        let some = looked_at.filter_map(|slot| Some((self.last_of(slot)?, slot)));
         let oldest = some.take(32).min();
         if let Some((_, slot)) = oldest {
             self.cursor = (slot + 1) % count;
@@ -94,9 +91,9 @@ impl ConnectionTable {
             }
             if self.is_silent(self.cursor) {
                 self.close(self.cursor as u32, Closing::Idle, findings);
-            } else if let Some(open) = &self.slots[self.cursor] {
+            } else if let Some(last) = self.last_of(self.cursor) {
                 let least = self.idle.min(HALF_OPEN_TIMEOUT);
-                self.not_silent_until[self.cursor] = open.last.plus_nanos(least);
+                self.not_silent_until[self.cursor] = last.plus_nanos(least);
             }
         }
     }
@@ -120,14 +117,19 @@ impl ConnectionTable {
 
     /// Whether the connection in `slot` has been silent for too long.
     pub fn is_silent(&self, slot: usize) -> bool {
-        let Some(connection) = &self.slots[slot] else {
-            return false;
-        };
-        let patience = if connection.is_half_open() { self.idle.min(HALF_OPEN_TIMEOUT) } else { self.idle };
-        self.now.nanos_since(connection.last) > patience
+        let is_half_open = self.slots[slot].as_ref().is_some_and(|open| open.is_half_open());
+        let patience = if is_half_open { self.idle.min(HALF_OPEN_TIMEOUT) } else { self.idle };
+        self.last_of(slot).is_some_and(|last| self.now.nanos_since(last) > patience)
+    }
+
+    /// When the last packet came of the connection in `slot`.
+    pub(super) fn last_of(&self, slot: usize) -> Option<Instant> {
+        let awake = self.slots[slot].as_ref().map(|open| open.last);
+        awake.or_else(|| self.asleep.last(slot as u32))
     }
 
     pub fn close(&mut self, slot: u32, closing: Closing, findings: &mut impl Findings) {
+        self.wake(slot);
         let Some(mut connection) = self.slots[slot as usize].take() else {
             return;
         };
