@@ -1,6 +1,7 @@
 //! Reads, analyzes and looks, again and again.
 
 use crate::event::Event;
+use crate::kernel_reasons::KernelReasons;
 use crate::outlet::Outlet;
 use crate::recent::Recent;
 use crate::said::Said;
@@ -89,6 +90,7 @@ pub struct Watcher<S> {
     shared: Arc<Shared>,
     outlet: Option<Outlet>,
     saver: Option<Saver>,
+    kernel: Option<KernelReasons>,
     next_survey: time::Instant,
     next_statistics: time::Instant,
 }
@@ -107,6 +109,7 @@ impl<S: Source> Watcher<S> {
             shared,
             outlet,
             saver: None,
+            kernel: None,
             next_survey: now + SURVEY,
             next_statistics: now + STATISTICS,
         }
@@ -116,6 +119,13 @@ impl<S: Source> Watcher<S> {
     #[must_use]
     pub fn with_saver(mut self, saver: Option<Saver>) -> Self {
         self.saver = saver;
+        self
+    }
+
+    /// Also says the kernel's own reasons.
+    #[must_use]
+    pub fn with_kernel_reasons(mut self, kernel: Option<KernelReasons>) -> Self {
+        self.kernel = kernel;
         self
     }
 
@@ -189,6 +199,7 @@ impl<S: Source> Watcher<S> {
             events.push(Event::Ended { connection: Box::new(connection) });
         }
         events.extend(revisions.iter().map(Said::revise));
+        add_kernel_reasons(self.kernel.as_mut(), &self.shared, &mut events);
         if let Some(saver) = &mut self.saver {
             events.iter().for_each(|event| saver.hear(event));
             saver.save(self.source.settled(), &self.shared.kept()).map_err(WatchError::Save)?;
@@ -265,7 +276,7 @@ impl<S: Source> Watcher<S> {
             saver.save_rest(&self.shared.kept()).map_err(WatchError::Save)?;
         }
         let over = self.source.is_over();
-        let Self { source, mut analyzer, mut said, shared, mut outlet, .. } = self;
+        let Self { source, mut analyzer, mut said, shared, mut outlet, mut kernel, .. } = self;
         analyzer.end_capture(source)?;
         let mut analysis = analyzer.finish()?;
         let mut events = Vec::new();
@@ -277,10 +288,19 @@ impl<S: Source> Watcher<S> {
             }
             events.extend(heard.revisions.iter().map(Said::revise));
         }
+        add_kernel_reasons(kernel.as_mut(), &shared, &mut events);
         pass_on(&shared, outlet.as_mut(), &events)?;
         let mut status = shared.status();
         status.counts = analysis.counts;
         if over { Err(WatchError::Over(status.name.clone())) } else { Ok(status.clone()) }
+    }
+}
+
+/// Adds the kernel's reasons, and shares how often they agree.
+fn add_kernel_reasons(kernel: Option<&mut KernelReasons>, shared: &Shared, events: &mut Vec<Event>) {
+    if let Some(kernel) = kernel {
+        kernel.hear(events);
+        shared.status().kernel = Some(kernel.agreement().clone());
     }
 }
 
