@@ -1,8 +1,9 @@
 //! What is said of connections while they are open.
 
 use recoup_captures::analysis::{connections, retransmissions};
+use recoup_kernel::{KernelRetransmission, Reason};
 use recoup_table::{Columns, Schema};
-use recoup_trace::finding::{Cause, Connection, EpisodeCost, Evidence, Retransmission, Triggers, Verdict};
+use recoup_trace::finding::{Cause, Connection, EpisodeCost, Evidence, Retransmission, Triggers, Vantage, Verdict};
 use recoup_units::Instant;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -22,6 +23,10 @@ pub enum Event {
     Withdrawn { was: Box<Retransmission>, judged: Judgement },
     /// An episode of recovery is over, or what is known of its cost changes. `row`: its first retransmission.
     Episode { row: Retransmission, cost: EpisodeCost, was: Option<EpisodeCost> },
+    /// Why the kernel sent a retransmission, or whether its reason agrees with the trigger that was said last.
+    KernelReason { row: Retransmission, reason: Reason, agrees: bool },
+    /// The kernel retransmitted in this connection, and no finding is about it.
+    KernelOnly { connection: u64, vantage: Vantage, report: KernelRetransmission },
     /// A connection has ended, or is followed no longer.
     Ended { connection: Box<Connection> },
     /// Something happened to the source.
@@ -130,6 +135,30 @@ impl From<EpisodeCost> for Cost {
 }
 
 #[derive(Serialize)]
+struct KernelReason {
+    id: String,
+    connection: u64,
+    src: String,
+    dst: String,
+    seq: u32,
+    trigger: String,
+    kernel: &'static str,
+    agrees: bool,
+}
+
+#[derive(Serialize)]
+struct KernelOnly {
+    connection: u64,
+    src: String,
+    dst: String,
+    time: f64,
+    seq: u32,
+    end: u32,
+    vantage: &'static str,
+    kernel: &'static str,
+}
+
+#[derive(Serialize)]
 struct Ended<C: Serialize> {
     lost_by_cause_ms: BTreeMap<&'static str, f64>,
     #[serde(flatten)]
@@ -168,6 +197,32 @@ impl JsonLines {
                     was: was.map(Cost::from),
                 };
                 line("episode", at, body, to)
+            }
+            Event::KernelReason { row, reason, agrees } => {
+                let body = KernelReason {
+                    id: id(row),
+                    connection: row.connection,
+                    src: row.endpoints.src.to_string(),
+                    dst: row.endpoints.dst.to_string(),
+                    seq: row.seq.0,
+                    trigger: row.triggers.to_string(),
+                    kernel: reason.name(),
+                    agrees: *agrees,
+                };
+                line("kernel_reason", at, body, to)
+            }
+            Event::KernelOnly { connection, vantage, report } => {
+                let body = KernelOnly {
+                    connection: *connection,
+                    src: report.endpoints.src.to_string(),
+                    dst: report.endpoints.dst.to_string(),
+                    time: report.at.as_nanos() as f64 / 1e9,
+                    seq: report.seq.0,
+                    end: report.end.0,
+                    vantage: vantage.name(),
+                    kernel: report.reason.name(),
+                };
+                line("kernel_only", at, body, to)
             }
             Event::Ended { connection } => {
                 let lost = connection.lost();

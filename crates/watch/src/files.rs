@@ -44,8 +44,10 @@ pub struct FolderSource {
     stop: Arc<AtomicBool>,
     bytes: Arc<AtomicU64>,
     name: String,
+    /// Those of the files that were read to their end.
+    done: Counts,
+    /// Those, and the packets so far of the file that is being read.
     counts: Counts,
-    frames: u64,
     given_out: CapturedPacket,
     last: Instant,
     is_over: bool,
@@ -69,8 +71,8 @@ impl FolderSource {
             stop,
             bytes,
             name: visible(&folder.to_string_lossy()).into_owned(),
+            done: Counts::default(),
             counts: Counts::default(),
-            frames: 0,
             given_out: CapturedPacket::from(&Packet::default()),
             last: Instant::ZERO,
             is_over: false,
@@ -129,13 +131,15 @@ impl PacketSource for FolderSource {
             match passed {
                 Ok(Passed::Packet(next)) => {
                     *packet = next;
-                    packet.frame += self.frames;
+                    packet.frame += self.done.frames;
+                    self.counts.frames = packet.frame;
+                    self.counts.packets += 1;
                     self.last = self.last.max(packet.at);
                     return true;
                 }
                 Ok(Passed::Counts(counts)) => {
-                    self.frames += counts.frames;
-                    self.counts.append(*counts);
+                    self.done.append(*counts);
+                    self.counts = self.done.clone();
                 }
                 Ok(Passed::Note(note)) => recoup::console::note(note),
                 Err(TryRecvError::Empty) => return false,

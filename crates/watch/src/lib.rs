@@ -17,6 +17,7 @@
 //! | `outlet` | where events go: lines for people, JSON lines for programs |
 //! | `totals` | counts since the start, which only go up |
 //! | `recent` | sums of the last minute |
+//! | `kernel_reasons` | the kernel's own reason for each retransmission, and how often it agrees |
 //! | `kept` | the latest frames, to be saved or looked at |
 //! | `saver` | saves the packets around findings |
 //! | `screen` | the terminal view |
@@ -32,6 +33,7 @@ mod event;
 mod exposition;
 mod files;
 mod kept;
+mod kernel_reasons;
 mod metrics;
 mod outlet;
 pub mod program;

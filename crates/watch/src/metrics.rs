@@ -2,8 +2,10 @@
 //! increase of each is seen.
 
 use crate::exposition::{Format, Kind, Metric, Page};
+use crate::kernel_reasons::Agreement;
 use crate::shared::Status;
 use crate::totals::place;
+use recoup_kernel::Reason;
 use recoup_recovery::Trigger;
 use recoup_trace::finding::{Cause, Closing, SenderState, Verdict};
 
@@ -34,6 +36,18 @@ const LIMITED: Metric = gauge(
     "Open connections of the last minute, by the state that their main sender spent most time in.",
 );
 const MEMORY: Metric = gauge("recoup_connections_memory_bytes", "Memory of open connections.");
+const KERNEL_REASONS: Metric = counter(
+    "recoup_kernel_reasons_total",
+    "Retransmissions, by the trigger reported first and the kernel's own reason. none: the kernel did not report it.",
+);
+const KERNEL_MISSED: Metric = counter(
+    "recoup_kernel_retransmissions_missed_total",
+    "Retransmissions that the kernel reported and Recoup did not find, though it captured the sender from the start.",
+);
+const KERNEL_UNREPORTED: Metric = counter(
+    "recoup_kernel_retransmissions_unreported_total",
+    "Retransmissions that the kernel could not report, because too many waited to be read.",
+);
 const FRAMES: Metric = counter("recoup_frames_total", "Frames read.");
 const BYTES: Metric =
     counter("recoup_frame_bytes_total", "Bytes of the frames read, as long as they were on the wire.");
@@ -52,6 +66,9 @@ pub fn page(status: &Status, format: Format) -> String {
     page.sample(&WATCH, &about, 1);
     retransmissions(status, &mut page);
     connections(status, &mut page);
+    if let Some(agreement) = &status.kernel {
+        kernel_reasons(agreement, &mut page);
+    }
     let single = [
         (FRAMES, status.counts.frames),
         (BYTES, status.bytes),
@@ -109,6 +126,23 @@ fn connections(status: &Status, page: &mut Page) {
     }
     page.describe(&MEMORY);
     page.sample(&MEMORY, &[], status.memory);
+}
+
+fn kernel_reasons(agreement: &Agreement, page: &mut Page) {
+    page.describe(&KERNEL_REASONS);
+    for trigger in triggers() {
+        let mut sample = |kernel, n| page.sample(&KERNEL_REASONS, &[("trigger", name(trigger)), ("kernel", kernel)], n);
+        for reason in Reason::ALL {
+            sample(reason.name(), agreement.first[place(trigger)][reason as usize]);
+        }
+        sample("none", agreement.without[place(trigger)]);
+    }
+    page.describe(&KERNEL_MISSED);
+    for reason in Reason::ALL {
+        page.sample(&KERNEL_MISSED, &[("kernel", reason.name())], agreement.missed[reason as usize]);
+    }
+    page.describe(&KERNEL_UNREPORTED);
+    page.sample(&KERNEL_UNREPORTED, &[], agreement.unreported);
 }
 
 /// All triggers, and the unknown one.

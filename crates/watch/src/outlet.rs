@@ -118,6 +118,14 @@ pub fn sentence(event: &Event) -> Option<String> {
         Event::Episode { row, cost, .. } => {
             format!("{}: lost {}: {}", place(row), duration(cost.lost), episode(row, cost.cause))
         }
+        Event::KernelReason { row, reason, agrees } => {
+            let differs = if *agrees { String::new() } else { format!(" (not {})", row.triggers) };
+            format!("{}: seq {}: kernel: {}{differs}", place(row), row.seq.0, reason.title())
+        }
+        Event::KernelOnly { connection, report, .. } => {
+            let (ends, reason) = (report.endpoints, report.reason.title());
+            format!("#{connection} {ends}: seq {}: only the kernel reports a retransmission: {reason}", report.seq.0)
+        }
         Event::Ended { connection } => ended(connection)?,
         Event::Note { text } => format!("note: {text}"),
     })

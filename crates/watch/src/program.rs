@@ -2,6 +2,7 @@
 
 use crate::files::FolderSource;
 use crate::kept::Kept;
+use crate::kernel_reasons::KernelReasons;
 use crate::outlet::{Form, Outlet};
 use crate::saver::Saver;
 use crate::screen::{self, Look};
@@ -73,7 +74,7 @@ struct Args {
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     most: Option<Duration>,
     /// Memory of open connections. Beyond, those that were silent for longest are followed no longer
-    #[arg(long, value_name = "SIZE", default_value = "128MB", value_parser = memory)]
+    #[arg(long, value_name = "SIZE", default_value = "96MB", value_parser = memory)]
     memory: usize,
     /// Consider a connection over after this long without a packet
     #[arg(long, value_name = "TIME", default_value = "15min", value_parser = parse_idle)]
@@ -97,6 +98,10 @@ struct Args {
     /// folder, headers alone. The newest 1000 files are kept
     #[arg(long, num_args = 2, value_names = ["TIME", "DIR"], conflicts_with = "from")]
     pcap_ring: Option<Vec<String>>,
+    /// Also say why the kernel itself sent each retransmission, and how often its reason agrees. For senders on this machine;
+    /// needs Linux 5.8 and root, or the capabilities cap_bpf and cap_perfmon
+    #[arg(long, conflicts_with = "from")]
+    kernel_reasons: bool,
     /// Memory for the latest packets, which the screen draws and saves, and --pcap-ring saves
     #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = memory)]
     keep: usize,
@@ -154,10 +159,12 @@ fn watch(args: &Args) -> Result<(), Failure> {
             let source = FolderSource::open(folder)
                 .map_err(|why| Failure::Wrong(format!("--from {}: {why}", folder.display())))?;
             let shared = Shared::new(source.name().to_owned(), Kept::default());
-            follow(args, &signals, source, Arc::new(shared), shown, None)
+            follow(args, &signals, source, Arc::new(shared), shown, None, None)
         }
         None => {
             let names = interfaces(args)?;
+            // Before the first packet, so that the kernel reports each retransmission that is captured.
+            let kernel = args.kernel_reasons.then(KernelReasons::open).transpose()?;
             let rings = open(args, names)?;
             let name = args.interfaces.join(", ");
             let mut time = Duration::ZERO;
@@ -176,7 +183,7 @@ fn watch(args: &Args) -> Result<(), Failure> {
             };
             let kept = if time.is_zero() { Kept::default() } else { Kept::new(args.keep, time) };
             let shared = Arc::new(Shared::new(name.clone(), kept));
-            follow(args, &signals, LiveSource::new(rings, name, Arc::clone(&shared)), shared, shown, saver)
+            follow(args, &signals, LiveSource::new(rings, name, Arc::clone(&shared)), shared, shown, saver, kernel)
         }
     }
 }
@@ -217,6 +224,7 @@ fn follow(
     shared: Arc<Shared>,
     shown: Shown,
     saver: Option<Saver>,
+    kernel: Option<KernelReasons>,
 ) -> Result<(), Failure> {
     if let Some(at) = args.prometheus {
         let at = server::serve(at, Arc::clone(&shared))
@@ -227,22 +235,26 @@ fn follow(
     match shown {
         Shown::By(outlet) => {
             console::status(format_args!("watching {} (Ctrl-C ends)", source.name()));
-            let mut watcher = Watcher::new(source, &settings, shared, Some(outlet)).with_saver(saver);
+            let mut watcher =
+                Watcher::new(source, &settings, shared, Some(outlet)).with_saver(saver).with_kernel_reasons(kernel);
             if args.prometheus.is_some() {
                 watcher = watcher.with_surveys();
             }
-            console::status(watcher.run(signals, args.most)?.summary());
+            watcher.run(signals, args.most)?.summary().iter().for_each(console::status);
         }
         Shown::Screen(look) => {
             // Notes would be written into the screen.
             let is_quiet = console::is_quiet();
             console::set_quiet();
             let (most, until, seen) = (args.most, signals.clone(), Arc::clone(&shared));
-            let watcher = Watcher::new(source, &settings, shared, None).with_saver(saver).with_surveys();
+            let watcher = Watcher::new(source, &settings, shared, None)
+                .with_saver(saver)
+                .with_kernel_reasons(kernel)
+                .with_surveys();
             let watch = move || watcher.run(&until, most);
             let status = screen::show(&seen, look, signals, watch)?;
             if !is_quiet {
-                console::plain(&format!("recoup: {}", status.summary()));
+                status.summary().iter().for_each(|line| console::plain(&format!("recoup: {line}")));
             }
         }
     }

@@ -107,36 +107,50 @@ impl Recent {
         }
     }
 
-    /// Open connections as they are at `now`, each with its retransmissions.
-    pub fn survey(&mut self, now: Instant, open: Vec<(Connection, Vec<Retransmission>)>) -> Survey {
-        let mut facts = Facts::new(SortBy::TimeLost, MOST_LISTED);
-        let mut listed = Vec::new();
-        let mut limits = [0; SenderState::ALL.len()];
-        let active = open.len() as u64;
+    /// Begins a survey at this time.
+    pub fn begin(&self, at: Instant) -> Survey {
+        let facts = Facts::new(SortBy::TimeLost, MOST_LISTED);
+        Survey { at, facts, listed: Vec::new(), limits: [0; SenderState::ALL.len()], active: 0 }
+    }
+
+    /// Adds open connections as they are now, each with its retransmissions.
+    pub fn add(&mut self, survey: &mut Survey, open: Vec<(Connection, Vec<Retransmission>)>) {
+        survey.active += open.len() as u64;
         for (connection, rows) in open {
             let sums = connection.sums();
             let key = connection.key();
             // First, so that the sums of long ago count no more.
-            self.remember(key, now, sums);
+            self.remember(key, survey.at, sums);
             let (connection, rows) = self.lately(connection, &rows);
-            let one = list(&connection, now);
+            let one = list(&connection, survey.at);
             if let Some(limit) = one.limit {
-                limits[limit as usize] += 1;
+                survey.limits[limit as usize] += 1;
             }
-            listed.push(one);
-            facts.connection(connection, &rows);
+            survey.listed.push(one);
+            survey.facts.connection(connection, &rows);
         }
-        listed.sort_by(|a, b| b.lost.cmp(&a.lost).then(b.bytes_per_second.total_cmp(&a.bytes_per_second)));
-        listed.truncate(MOST_LISTED);
-        let oldest = before(now, WINDOW);
+        survey.listed.sort_by(|a, b| b.lost.cmp(&a.lost).then(b.bytes_per_second.total_cmp(&a.bytes_per_second)));
+        survey.listed.truncate(MOST_LISTED);
+    }
+
+    /// Adds what has ended lately.
+    pub fn finish(&mut self, mut survey: Survey) -> Survey {
+        let oldest = before(survey.at, WINDOW);
         while self.ended.front().is_some_and(|(at, _)| *at + BIN < oldest) {
             self.ended.pop_front();
         }
         for (_, ended) in &self.ended {
-            facts.merge(ended.clone());
+            survey.facts.merge(ended.clone());
         }
-        facts.order();
-        Survey { at: now, facts, listed, limits, active }
+        survey.facts.order();
+        survey
+    }
+
+    #[cfg(test)]
+    pub fn survey(&mut self, now: Instant, open: Vec<(Connection, Vec<Retransmission>)>) -> Survey {
+        let mut survey = self.begin(now);
+        self.add(&mut survey, open);
+        self.finish(survey)
     }
 
     /// What a connection did lately.

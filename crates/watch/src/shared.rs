@@ -2,6 +2,7 @@
 
 use crate::event::Event;
 use crate::kept::Kept;
+use crate::kernel_reasons::Agreement;
 use crate::recent::Survey;
 use crate::totals::Totals;
 use recoup_captures::wording::{count, grouped};
@@ -30,6 +31,8 @@ pub struct Status {
     pub memory: usize,
     /// Frames that the kernel dropped.
     pub dropped: u64,
+    /// How often the kernel's reasons agree with ours, if they are asked for.
+    pub kernel: Option<Agreement>,
     /// The last survey of the last minute.
     pub survey: Option<Arc<Survey>>,
     /// All packets before this time were read.
@@ -39,8 +42,12 @@ pub struct Status {
 }
 
 impl Status {
-    /// What was watched, in a sentence.
-    pub fn summary(&self) -> String {
+    /// What was watched, a sentence or two a line.
+    pub fn summary(&self) -> Vec<String> {
+        [Some(self.watched()), self.kernel.as_ref().map(Agreement::summary)].into_iter().flatten().collect()
+    }
+
+    fn watched(&self) -> String {
         let retransmissions: u64 = self.totals.retransmissions.iter().sum();
         format!(
             "{}: {} TCP packets of {}, {}, {}; the kernel dropped {}",

@@ -51,7 +51,7 @@ impl Totals {
             }
             Event::Withdrawn { .. } => self.withdrawn += 1,
             Event::Ended { connection } => self.ended[connection.closing as usize] += 1,
-            Event::Episode { .. } | Event::Note { .. } => {}
+            Event::Episode { .. } | Event::KernelReason { .. } | Event::KernelOnly { .. } | Event::Note { .. } => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Reads, analyzes and looks, again and again.
 
 use crate::event::Event;
+use crate::kernel_reasons::KernelReasons;
 use crate::outlet::Outlet;
 use crate::recent::Recent;
 use crate::said::Said;
@@ -81,11 +82,12 @@ impl Findings for Heard {
 }
 
 /// Makes events of what is heard.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Talk {
     said: Said,
     /// Where surveys are asked for.
     recent: Option<Recent>,
+    kernel: Option<KernelReasons>,
 }
 
 impl Talk {
@@ -110,6 +112,10 @@ impl Talk {
             revisions.append(&mut heard.revisions);
         }
         events.extend(revisions.iter().map(Said::revise));
+        if let Some(kernel) = &mut self.kernel {
+            kernel.hear(&mut events);
+            shared.status().kernel = Some(kernel.agreement().clone());
+        }
         events
     }
 }
@@ -148,6 +154,13 @@ impl<S: Source> Watcher<S> {
     #[must_use]
     pub fn with_saver(mut self, saver: Option<Saver>) -> Self {
         self.saver = saver;
+        self
+    }
+
+    /// Also says the kernel's own reasons.
+    #[must_use]
+    pub fn with_kernel_reasons(mut self, kernel: Option<KernelReasons>) -> Self {
+        self.talk.kernel = kernel;
         self
     }
 
@@ -252,9 +265,9 @@ impl<S: Source> Watcher<S> {
         let Some(recent) = self.talk.recent.as_mut().filter(|_| is_last || begun >= self.next_survey) else {
             return;
         };
-        self.analyzer.look(Look::Since(Recent::since(settled)));
-        let open = self.analyzer.findings_mut().flat_map(|heard| take(&mut heard.open)).collect();
-        let survey = Arc::new(recent.survey(settled, open));
+        let mut survey = recent.begin(settled);
+        self.analyzer.look_in_parts(Recent::since(settled), |heard| recent.add(&mut survey, take(&mut heard.open)));
+        let survey = Arc::new(recent.finish(survey));
         self.shared.status().survey = Some(survey);
         self.next_survey = begun + SURVEY.max(begun.elapsed() * SURVEY_SHARE);
     }

@@ -50,6 +50,15 @@ impl<F: Findings> Analyzer<F> {
         });
     }
 
+    /// [Looks](Self::look) at all connections that packets came of since this time, some at a time, and has what is found of
+    /// them taken each time.
+    pub fn look_in_parts(&mut self, from: Instant, mut taken: impl FnMut(&mut F)) {
+        for (shard, findings) in self.state.shards.shards.iter_mut().zip(&mut self.findings) {
+            shard.look(Look::Since(from), findings);
+            taken(findings);
+        }
+    }
+
     /// Ends the analysis: closes all open connections, some at a time, and has their findings taken each time. What is left is
     /// [finished](Self::finish) then.
     pub fn close_in_parts(&mut self, mut taken: impl FnMut(&mut [F])) {

@@ -65,3 +65,28 @@ fn what_was_found_is_counted_under_its_labels() {
         assert_has(&text, line);
     }
 }
+
+#[test]
+fn the_kernels_reasons_are_there_if_they_are_asked_for() {
+    let mut status = Status::default();
+    assert!(!page(&status, Format::Prometheus).contains("recoup_kernel"));
+    let mut agreement = Agreement { unreported: 5, ..Agreement::default() };
+    agreement.begin(Trigger::Tlp.into(), Reason::LossProbe);
+    agreement.without[Trigger::Fast as usize] = 2;
+    agreement.missed[Reason::Timeout as usize] = 3;
+    status.kernel = Some(agreement);
+    let text = page(&status, Format::Prometheus);
+    for line in [
+        "recoup_kernel_reasons_total{trigger=\"tlp\",kernel=\"loss_probe\"} 1",
+        "recoup_kernel_reasons_total{trigger=\"fast\",kernel=\"none\"} 2",
+        "recoup_kernel_reasons_total{trigger=\"unknown\",kernel=\"unknown\"} 0",
+        "recoup_kernel_retransmissions_missed_total{kernel=\"timeout\"} 3",
+        "recoup_kernel_retransmissions_unreported_total 5",
+    ] {
+        assert_has(&text, line);
+    }
+    let docs = std::fs::read_to_string("../../docs/watch.md").unwrap();
+    for (name, kind) in text.lines().filter_map(|line| line.strip_prefix("# TYPE recoup_kernel_")?.split_once(' ')) {
+        assert!(docs.contains(&format!("| `recoup_kernel_{name}` | {kind} |")), "{name} is not in docs/watch.md");
+    }
+}

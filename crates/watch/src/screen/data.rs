@@ -124,6 +124,8 @@ impl Data {
                 self.rows.retain(|known| key(known) != key(was));
                 Some(was.connection)
             }
+            Event::KernelReason { row, .. } => Some(row.connection),
+            Event::KernelOnly { connection, .. } => Some(*connection),
             Event::Ended { connection } => Some(connection.id),
             Event::Note { .. } => None,
         };

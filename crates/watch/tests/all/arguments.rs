@@ -24,6 +24,7 @@ fn wrong_use_is_one_line() {
     refused(&["--from", "Cargo.toml"], "expected a folder");
     refused(&["lo", "--output", "/no/such/folder/x"], "--output /no/such/folder/x");
     refused(&["lo", "--pcap-ring", "5x", "ring"], "--pcap-ring 5x");
+    refused(&["--from", ".", "--kernel-reasons"], "--kernel-reasons");
     refused(&["lo", "--format", "screen"], "--format screen: expected standard input and output to be a terminal");
     refused(&["lo", "--format", "screen", "-o", "x"], "--format screen: expected no --output");
 }

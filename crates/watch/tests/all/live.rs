@@ -14,6 +14,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_recoup-watch");
@@ -69,9 +70,13 @@ fn serve(listener: &TcpListener) {
     }
 }
 
-/// Fetches over a path with losses, while `recoup watch` and dumpcap capture at the server. `findings` and `capture` are their files.
-/// Returns what the program said at its end.
-fn transfer(findings: &Path, capture: &Path) -> Result<String, NetError> {
+/// Devices are named after this process, so that one transfer runs at a time.
+static DEVICE: Mutex<()> = Mutex::new(());
+
+/// Fetches over a path with losses, while `recoup watch` with these arguments captures at the server, and dumpcap if there is a file
+/// for it. Returns what the program said at its end.
+pub fn transfer(findings: &Path, arguments: &[&str], capture: Option<&Path>) -> Result<String, NetError> {
+    let _one = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
     let hops = |loss: f64| {
         let delay = HopSpec::Delay(parse_duration("15ms").expect("a time"));
         let loss = format!("bernoulli:{loss}").parse().expect("a loss");
@@ -85,11 +90,13 @@ fn transfer(findings: &Path, capture: &Path) -> Result<String, NetError> {
     let port = listener.local_addr().expect("bound").port();
     _ = std::thread::Builder::new().spawn(move || serve(&listener));
     let mut watch = command(PROGRAM);
-    watch.args([&device, "--format", "jsonl", "-o"]).arg(findings);
+    watch.args([&device, "--format", "jsonl", "-o"]).arg(findings).args(arguments);
     let (mut watch, mut said) = Running::until(watch, "watching").expect("it watches");
-    let mut dumpcap = command("dumpcap");
-    dumpcap.args(["-q", "-s", "256", "-i", &device, "-w"]).arg(capture);
-    let (mut dumpcap, _) = Running::until(dumpcap, "File:").expect("dumpcap captures");
+    let dumpcap = capture.map(|capture| {
+        let mut dumpcap = command("dumpcap");
+        dumpcap.args(["-q", "-s", "256", "-i", &device, "-w"]).arg(capture);
+        Running::until(dumpcap, "File:").expect("dumpcap captures").0
+    });
     let mut clients = Command::new("bash");
     clients.args(["-c", CLIENTS]).env("SERVER", server.to_string()).env("PORT", port.to_string());
     let mut clients = wire.run(clients)?;
@@ -98,7 +105,7 @@ fn transfer(findings: &Path, capture: &Path) -> Result<String, NetError> {
     // What was captured before is read by then.
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(watch.interrupt(), Some(0));
-    dumpcap.interrupt();
+    dumpcap.map(|mut dumpcap| dumpcap.interrupt());
     let mut rest = String::new();
     said.read_to_string(&mut rest).expect("it is text");
     Ok(rest)
@@ -146,7 +153,7 @@ fn live_findings_are_those_of_an_analysis_afterwards() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let [findings, capture] = ["findings.jsonl", "capture.pcapng"].map(|name| folder.path().join(name));
-    let said = match transfer(&findings, &capture) {
+    let said = match transfer(&findings, &[], Some(&capture)) {
         Ok(said) => said,
         Err(why) => return skip(why),
     };

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod arguments;
+mod kernel_reasons;
 mod live;
 mod metrics;
 mod screen;

@@ -1,0 +1,21 @@
+//! Programs that run in the kernel, and what they report. `bpf/` has their source in C and the compiled objects, so that building
+//! Recoup needs Rust alone; `bpf/build` compiles them anew.
+//!
+//! ```text
+//! bpf/NAME.bpf.c ─► bpf/NAME.bpf.o ─► load: fits it to the running kernel ─► ring buffer ─► events with types
+//! ```
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `load` | loads and attaches programs, and says what is missing |
+//! | `clock` | the kernel's time since it started, as the time since 1970 |
+//! | `retransmissions` | each retransmission of this machine's TCP, and the kernel's reason for it |
+
+#![cfg(target_os = "linux")]
+
+mod clock;
+mod load;
+mod retransmissions;
+
+pub use load::KernelError;
+pub use retransmissions::{KernelRetransmission, Reason, Retransmissions};
