@@ -107,6 +107,10 @@ impl Source for FolderSource {
         self.is_over
     }
 
+    fn gone(&self) -> &'static str {
+        "the folder is gone"
+    }
+
     fn take_dropped(&mut self) -> io::Result<u64> {
         Ok(0)
     }
@@ -193,6 +197,9 @@ impl Reading {
         let mut done = None;
         while !self.stop.load(Ordering::Relaxed) {
             let Some(next) = self.after(done) else {
+                if !self.folder.is_dir() {
+                    return;
+                }
                 thread::sleep(PAUSE);
                 continue;
             };
@@ -259,7 +266,8 @@ impl Read for Growing {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             // Looked for first: what was written before a newer file was begun is read.
-            let is_last = self.reading.stop.load(Ordering::Relaxed) || self.has_successor()?;
+            let is_over = self.reading.stop.load(Ordering::Relaxed) || !self.reading.folder.is_dir();
+            let is_last = is_over || self.has_successor()?;
             let read = self.input.read(buffer)?;
             self.reading.bytes.fetch_add(read as u64, Ordering::Relaxed);
             if read > 0 || is_last {

@@ -23,17 +23,27 @@ impl Form {
         Self::Json(Box::new(JsonLines::new()))
     }
 
-    fn append(&self, event: &Event, at: Instant, to: &mut Vec<u8>) -> io::Result<()> {
+    fn append(&self, event: &Event, said: Said, to: &mut Vec<u8>) -> io::Result<()> {
         match self {
-            Self::Json(json) => json.append(event, at, to)?,
+            Self::Json(json) => json.append(event, said.at, to)?,
             Self::Lines => {
                 if let Some(text) = sentence(event) {
+                    let at = if let Event::Retransmission { row, .. } = event { row.at } else { said.captured };
                     writeln!(to, "{} {text}", utc(at))?;
                 }
             }
         }
         Ok(())
     }
+}
+
+/// When events were said.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    /// By the clock.
+    pub at: Instant,
+    /// All packets that were captured before this time were read.
+    pub captured: Instant,
 }
 
 /// Writes events to standard output or a file.
@@ -67,7 +77,7 @@ impl Outlet {
     /// When it cannot be opened. Events still go to the old one.
     pub fn reopen(&mut self) -> io::Result<()> {
         if let Destination::File(path, file) = &mut self.to {
-            *file = append_to(path)?;
+            *file = append_to(path).map_err(|why| named(path, &why))?;
         }
         Ok(())
     }
@@ -76,16 +86,16 @@ impl Outlet {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn write(&mut self, events: &[Event], at: Instant) -> io::Result<()> {
+    pub fn write(&mut self, events: &[Event], said: Said) -> io::Result<()> {
         self.buffer.clear();
         for event in events {
-            self.form.append(event, at, &mut self.buffer)?;
+            self.form.append(event, said, &mut self.buffer)?;
         }
         if self.buffer.is_empty() {
             return Ok(());
         }
         match &mut self.to {
-            Destination::File(_, file) => file.write_all(&self.buffer),
+            Destination::File(path, file) => file.write_all(&self.buffer).map_err(|why| named(path, &why)),
             Destination::StandardOutput => {
                 let mut out = io::stdout().lock();
                 out.write_all(&self.buffer)?;
@@ -93,6 +103,10 @@ impl Outlet {
             }
         }
     }
+}
+
+fn named(path: &Path, why: &io::Error) -> io::Error {
+    io::Error::new(why.kind(), format!("{}: {why}", path.display()))
 }
 
 fn append_to(path: &Path) -> io::Result<File> {

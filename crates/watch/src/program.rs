@@ -10,7 +10,7 @@ use crate::server;
 use crate::shared::Shared;
 use crate::signals::Signals;
 use crate::source::{LiveSource, Source};
-use crate::watcher::Watcher;
+use crate::watcher::{WatchError, Watcher};
 use clap::{Parser, ValueEnum};
 use recoup::analysis_args::{parse_idle, parse_threads};
 use recoup::program::{OutputArgs, parse};
@@ -23,7 +23,7 @@ use recoup_trace::analyze::{ConnectionFilter, Settings};
 use recoup_trace::read::PacketSource;
 use recoup_wire::bpf::Framing;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
+use std::io::{self, ErrorKind, IsTerminal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -112,6 +112,13 @@ struct Args {
     output_args: OutputArgs,
 }
 
+impl Args {
+    /// Whether findings go into a file.
+    fn has_file(&self) -> bool {
+        self.output.as_os_str() != "-"
+    }
+}
+
 /// The form of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FormName {
@@ -151,8 +158,8 @@ fn watch(args: &Args) -> Result<(), Failure> {
     let form = form(args)?;
     let (signals, shown) = match form {
         FormName::Screen => (Signals::of_terminal()?, Shown::Screen(Look { colors: args.output_args.takes_colors() })),
-        FormName::Lines => (Signals::new()?, Shown::By(outlet(Form::Lines, args)?)),
-        FormName::Jsonl => (Signals::new()?, Shown::By(outlet(Form::json(), args)?)),
+        FormName::Lines => (Signals::new(args.has_file())?, Shown::By(outlet(Form::Lines, args)?)),
+        FormName::Jsonl => (Signals::new(args.has_file())?, Shown::By(outlet(Form::json(), args)?)),
     };
     match &args.from {
         Some(folder) => {
@@ -190,7 +197,7 @@ fn watch(args: &Args) -> Result<(), Failure> {
 
 /// The form that is asked for, or else the one that suits standard output.
 fn form(args: &Args) -> Result<FormName, Failure> {
-    let is_file = args.output.as_os_str() != "-";
+    let is_file = args.has_file();
     // Keys come from standard input.
     let is_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
     let is_dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
@@ -240,7 +247,11 @@ fn follow(
             if args.prometheus.is_some() {
                 watcher = watcher.with_surveys();
             }
-            watcher.run(signals, args.most)?.summary().iter().for_each(console::status);
+            match watcher.run(signals, args.most) {
+                // Whoever read the findings, such as `head`, wants no more.
+                Err(WatchError::Outlet(why)) if why.kind() == ErrorKind::BrokenPipe => {}
+                ended => ended?.summary().iter().for_each(console::status),
+            }
         }
         Shown::Screen(look) => {
             // Notes would be written into the screen.

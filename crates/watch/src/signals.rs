@@ -1,4 +1,5 @@
-//! Signals: SIGINT and SIGTERM end the program with what it has, SIGHUP opens its files again.
+//! Signals: SIGINT and SIGTERM end the program with what it has. SIGHUP opens its file again; without a file, its terminal is
+//! gone, so it ends too.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -14,13 +15,13 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Waits for signals from here on. A second SIGINT or SIGTERM ends the program at once.
+    /// Waits for signals from here on. A second SIGINT ends the program at once.
     ///
     /// # Errors
     /// When the system does not let the program handle them.
-    pub fn new() -> io::Result<Self> {
+    pub fn new(has_file: bool) -> io::Result<Self> {
         let signals = Self::ends()?;
-        flag::register(SIGHUP, Arc::clone(&signals.reopen))?;
+        flag::register(SIGHUP, Arc::clone(if has_file { &signals.reopen } else { &signals.end }))?;
         Ok(signals)
     }
 
@@ -34,9 +35,9 @@ impl Signals {
 
     fn ends() -> io::Result<Self> {
         let signals = Self::default();
+        // The order matters: the first one finds the flag not set yet. Programs such as `timeout` send SIGTERM twice.
+        flag::register_conditional_default(SIGINT, Arc::clone(&signals.end))?;
         for signal in [SIGINT, SIGTERM] {
-            // The order matters: the first one finds the flag not set yet.
-            flag::register_conditional_default(signal, Arc::clone(&signals.end))?;
             flag::register(signal, Arc::clone(&signals.end))?;
         }
         Ok(signals)

@@ -25,6 +25,9 @@ pub trait Source: PacketSource {
     /// Whether there is nothing left to read from.
     fn is_over(&self) -> bool;
 
+    /// What became of the source, once there is nothing left.
+    fn gone(&self) -> &'static str;
+
     /// Frames that the system dropped since the last call.
     ///
     /// # Errors
@@ -102,6 +105,10 @@ impl Source for LiveSource {
 
     fn is_over(&self) -> bool {
         self.rings.is_over()
+    }
+
+    fn gone(&self) -> &'static str {
+        "no interface is left to watch"
     }
 
     fn take_dropped(&mut self) -> io::Result<u64> {

@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::kernel_reasons::KernelReasons;
-use crate::outlet::Outlet;
+use crate::outlet::{self, Outlet};
 use crate::recent::Recent;
 use crate::said::Said;
 use crate::saver::Saver;
@@ -14,6 +14,7 @@ use recoup_net::RingEvent;
 use recoup_trace::analyze::{Analyzer, Findings, Look, Settings};
 use recoup_trace::finding::{Connection, Retransmission, Revision};
 use recoup_trace::read::ReadError;
+use recoup_units::Instant;
 use std::io;
 use std::mem::take;
 use std::sync::Arc;
@@ -44,8 +45,8 @@ pub enum WatchError {
     /// An interface cannot be read.
     #[error("cannot read packets: {0}")]
     Source(io::Error),
-    /// Events cannot be written.
-    #[error("cannot write events: {0}")]
+    /// Findings cannot be written.
+    #[error("cannot write findings: {0}")]
     Outlet(io::Error),
     /// Packets cannot be saved.
     #[error("cannot save packets: {0}")]
@@ -53,9 +54,9 @@ pub enum WatchError {
     /// The analysis cannot be ended.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// All interfaces are gone.
-    #[error("{0}: no interface is left to watch")]
-    Over(String),
+    /// Nothing is left to read.
+    #[error("{0}: {1}")]
+    Over(String, &'static str),
 }
 
 /// Findings of a shard since the last look.
@@ -221,7 +222,7 @@ impl<S: Source> Watcher<S> {
     }
 
     fn pass_on(&mut self, events: &[Event]) -> Result<(), WatchError> {
-        pass_on(&self.shared, self.outlet.as_mut(), events)
+        pass_on(&self.shared, self.outlet.as_mut(), events, self.source.settled())
     }
 
     /// Says what happened to interfaces, and what the kernel dropped.
@@ -288,13 +289,14 @@ impl<S: Source> Watcher<S> {
         if let Some(saver) = &mut self.saver {
             saver.save_rest(&self.shared.kept()).map_err(WatchError::Save)?;
         }
-        let over = self.source.is_over();
+        let over = self.source.is_over().then(|| self.source.gone());
+        let captured = self.source.settled();
         let Self { source, mut analyzer, mut talk, shared, mut outlet, .. } = self;
         analyzer.end_capture(source)?;
         let mut written = Ok(());
         let mut say = |findings: &mut [Heard]| {
             let events = talk.events(findings.iter_mut(), &shared);
-            let now = pass_on(&shared, outlet.as_mut(), &events);
+            let now = pass_on(&shared, outlet.as_mut(), &events, captured);
             written = std::mem::replace(&mut written, Ok(())).and(now);
         };
         analyzer.close_in_parts(&mut say);
@@ -303,12 +305,20 @@ impl<S: Source> Watcher<S> {
         written?;
         let mut status = shared.status();
         status.counts = analysis.counts;
-        if over { Err(WatchError::Over(status.name.clone())) } else { Ok(status.clone()) }
+        match over {
+            Some(gone) => Err(WatchError::Over(status.name.clone(), gone)),
+            None => Ok(status.clone()),
+        }
     }
 }
 
 /// Counts events, keeps them for those who look later, and writes them.
-fn pass_on(shared: &Shared, outlet: Option<&mut Outlet>, events: &[Event]) -> Result<(), WatchError> {
+fn pass_on(
+    shared: &Shared,
+    outlet: Option<&mut Outlet>,
+    events: &[Event],
+    captured: Instant,
+) -> Result<(), WatchError> {
     if events.is_empty() {
         return Ok(());
     }
@@ -318,5 +328,6 @@ fn pass_on(shared: &Shared, outlet: Option<&mut Outlet>, events: &[Event]) -> Re
         events.iter().for_each(|event| status.totals.hear(event));
     }
     shared.keep(events, at);
-    outlet.map_or(Ok(()), |outlet| outlet.write(events, at).map_err(WatchError::Outlet))
+    let said = outlet::Said { at, captured: captured.min(at) };
+    outlet.map_or(Ok(()), |outlet| outlet.write(events, said).map_err(WatchError::Outlet))
 }

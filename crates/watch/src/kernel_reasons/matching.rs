@@ -62,7 +62,10 @@ impl Matching {
     /// The kernel reports a retransmission.
     pub fn report(&mut self, retransmission: KernelRetransmission) {
         if !retransmission.is_sent {
-            self.agreement.unsent += 1;
+            // The kernel reports all of its connections, also those in namespaces that nobody watches.
+            let known = self.directions.get(&retransmission.endpoints);
+            let is_watched = known.is_some_and(|known| !(known.waiting.is_empty() && known.said.is_empty()));
+            self.agreement.unsent += u64::from(is_watched);
             return;
         }
         let (ends, number) = (retransmission.endpoints, self.reports);

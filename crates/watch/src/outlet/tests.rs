@@ -23,6 +23,27 @@ fn events() -> Vec<Event> {
     ]
 }
 
+fn said(at: u64) -> Said {
+    let at = Instant::from_millis(at);
+    Said { at, captured: at }
+}
+
+/// Findings of old captures would otherwise all be of now.
+#[test]
+fn lines_have_the_times_of_packets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("findings");
+    let mut outlet = Outlet::open(Form::Lines, &path).unwrap();
+    let [packet, captured] = [events()[0].clone(), events()[1].clone()];
+    let Event::Retransmission { row, .. } = &packet else { panic!("{packet:?}") };
+    let read_until = row.at + ms(30);
+    let at = Instant::from_millis(1_900_000_000_000);
+    outlet.write(&[packet.clone(), captured], Said { at, captured: read_until }).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let times: Vec<_> = text.lines().map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect();
+    assert_eq!(times, [utc(row.at), utc(read_until)]);
+}
+
 #[test]
 fn events_are_sentences() {
     let said: Vec<_> = events().iter().filter_map(sentence).collect();
@@ -53,7 +74,7 @@ fn json_lines_name_their_schema_and_what_they_revise() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("findings.jsonl");
     let mut outlet = Outlet::open(Form::json(), &path).unwrap();
-    outlet.write(&events(), Instant::from_millis(1_700_000_000_500)).unwrap();
+    outlet.write(&events(), said(1_700_000_000_500)).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &lines {
@@ -83,11 +104,11 @@ fn a_file_that_was_renamed_is_opened_again() {
     let [path, old] = ["now", "old"].map(|name| folder.path().join(name));
     let note = |text: &str| [Event::Note { text: text.into() }];
     let mut outlet = Outlet::open(Form::Lines, &path).unwrap();
-    outlet.write(&note("one"), Instant::ZERO).unwrap();
+    outlet.write(&note("one"), said(0)).unwrap();
     std::fs::rename(&path, &old).unwrap();
-    outlet.write(&note("two"), Instant::ZERO).unwrap();
+    outlet.write(&note("two"), said(0)).unwrap();
     outlet.reopen().unwrap();
-    outlet.write(&note("three"), Instant::ZERO).unwrap();
+    outlet.write(&note("three"), said(0)).unwrap();
     assert_eq!(std::fs::read_to_string(&old).unwrap().lines().count(), 2);
     assert!(std::fs::read_to_string(&path).unwrap().ends_with("note: three\n"));
 }

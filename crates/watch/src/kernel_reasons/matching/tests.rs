@@ -98,8 +98,11 @@ fn what_is_not_found_by_the_end_is_counted() {
         retransmission: before,
         is_found: false,
     });
-    matching.report(KernelRetransmission { is_sent: false, ..report(&known, 0, Reason::Fast) });
+    let unsent = KernelRetransmission { is_sent: false, ..report(&known, 0, Reason::Fast) };
+    // Of a connection that nobody watches, as far as is known.
+    matching.report(unsent);
     added(&mut matching, vec![new(&known), new(&unreported), new(&remote)]);
+    matching.report(unsent);
     // The client's packets were captured at the server.
     let unseen = Retransmission { endpoints: one.endpoints, ..missed };
     matching.report(report(&unseen, 0, Reason::Timeout));
