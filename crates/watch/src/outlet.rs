@@ -9,6 +9,7 @@ use recoup_units::Instant;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The form of events.
 pub enum Form {
@@ -176,11 +177,14 @@ fn trigger_changed(row: &Retransmission, was: Judgement) -> String {
     }
 }
 
+/// Less lost time is not worth a sentence.
+const LITTLE: Duration = Duration::from_millis(1);
+
 /// A connection that lost time or retransmitted; nothing is said of others.
 fn ended(connection: &Connection) -> Option<String> {
     let lost = lost_by(connection).total();
     let retransmissions: u64 = connection.directions.iter().map(|d| d.retransmissions.total()).sum();
-    if lost.is_zero() && retransmissions == 0 {
+    if lost < LITTLE && retransmissions == 0 {
         return None;
     }
     let how = match connection.closing {

@@ -41,7 +41,7 @@ Examples:
   recoup watch any --filter 'port 443' --format jsonl -o findings.jsonl
   recoup watch any -o findings.log --prometheus 127.0.0.1:9464
   recoup watch eth0 --netns 4711
-  tcpdump -i eth0 -s 256 -U -G 60 -w 'ring/%s.pcap' & recoup watch --from ring
+  mkdir ring; tcpdump -i eth0 -s 256 -U -G 60 -w 'ring/%s.pcap' & recoup watch --from ring
 
 Exit status: 0 ended by a signal or --for; 2 wrong use, no right to read, or no interface left.";
 

@@ -23,6 +23,10 @@ pub fn lines(data: &Data, look: Look, width: u16) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let title = format!("The last minute, surveyed {} ago", duration(data.survey_age));
     lines.push(Line::styled(title, look.strong()));
+    if survey.facts.connections == 0 {
+        lines.push(Line::from("No connection sent anything in the last minute."));
+        return lines;
+    }
     text(&mut lines, &report.heading, 2, columns);
     text(&mut lines, &report.finding, 0, columns);
     for (i, cause) in report.causes.iter().enumerate() {
