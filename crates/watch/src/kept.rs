@@ -107,39 +107,24 @@ impl Kept {
         self.blocks.iter().filter(is_new).flat_map(|block| block.frames()).filter(move |frame| frame.at >= from)
     }
 
-    /// Passes the frames with TCP from this time on, with the ends of their connection.
-    ///
-    /// # Errors
-    /// The first error of `take`.
-    pub fn each_of(
-        &self,
-        from: Instant,
-        mut take: impl FnMut(&DeviceFrame<'_>, Endpoints) -> io::Result<()>,
-    ) -> io::Result<()> {
+    /// The frames with TCP from this time on, each with its packet, numbered from 1 with all others counted.
+    pub fn packets(&self, from: Instant) -> impl Iterator<Item = (DeviceFrame<'_>, CapturedPacket)> {
         let mut decoder = FrameDecoder::default();
         let mut packet = Packet::default();
-        for frame in self.frames(from) {
-            if decoder.decode(&frame, &mut packet) {
-                take(&frame, CapturedPacket::from(&packet).endpoints)?;
-            }
-        }
-        Ok(())
+        self.frames(from).filter_map(move |frame| {
+            let is_tcp = decoder.decode(&frame, &mut packet);
+            is_tcp.then(|| (frame, CapturedPacket::from(&packet)))
+        })
     }
 
-    /// The packets of a connection from this time on, numbered from 1, with all others counted.
-    pub fn packets(&self, ends: Endpoints, from: Instant) -> Vec<CapturedPacket> {
-        let mut decoder = FrameDecoder::default();
-        let mut packet = Packet::default();
-        let mut found = Vec::new();
-        for frame in self.frames(from) {
-            if decoder.decode(&frame, &mut packet) {
-                let packet = CapturedPacket::from(&packet);
-                if packet.endpoints == ends || packet.endpoints == ends.reverse() {
-                    found.push(packet);
-                }
-            }
-        }
-        found
+    /// Those of a connection alone.
+    pub fn packets_of(
+        &self,
+        ends: Endpoints,
+        from: Instant,
+    ) -> impl Iterator<Item = (DeviceFrame<'_>, CapturedPacket)> {
+        let is_its = move |found: Endpoints| found == ends || found == ends.reverse();
+        self.packets(from).filter(move |(_, packet)| is_its(packet.endpoints))
     }
 
     /// Writes frames from this time on as pcapng, those of `ends` alone if there are any. Returns how many.
@@ -150,10 +135,7 @@ impl Kept {
         let mut writer = Writer::begin(out)?;
         match ends {
             None => self.frames(from).try_for_each(|frame| writer.write(&frame))?,
-            Some(ends) => self.each_of(from, |frame, found| match found == ends || found == ends.reverse() {
-                true => writer.write(frame),
-                false => Ok(()),
-            })?,
+            Some(ends) => self.packets_of(ends, from).try_for_each(|(frame, _)| writer.write(&frame))?,
         }
         writer.finish()
     }
@@ -236,7 +218,7 @@ mod tests {
         assert_eq!(second.endpoints.to_string(), "192.0.2.1:40000 > 192.0.2.2:80");
         assert!(reader.next().is_none());
         let ends = first.endpoints;
-        assert_eq!(kept.packets(ends.reverse(), Instant::ZERO).len(), 3);
+        assert_eq!(kept.packets_of(ends.reverse(), Instant::ZERO).count(), 3);
         let others = Endpoints { src: ends.dst, dst: ends.dst };
         assert_eq!(kept.save(Instant::ZERO, Some(others), io::sink()).unwrap(), 0);
         assert_eq!(kept.save(Instant::ZERO, Some(ends), io::sink()).unwrap(), 3);

@@ -159,16 +159,14 @@ impl Files {
             by_ends.entry(finding.ends).or_default().push(self.begin(finding)?);
         }
         let Some(from) = by_ends.values().flatten().map(|file| file.from).min() else { return Ok(()) };
-        kept.each_of(from, |frame, ends| {
-            for ends in [ends, ends.reverse()] {
-                for file in by_ends.get_mut(&ends).into_iter().flatten() {
-                    if (file.from..=file.until).contains(&frame.at) {
-                        file.writer.write(frame).map_err(|why| named(why, &file.path))?;
-                    }
+        for (frame, packet) in kept.packets(from) {
+            for ends in [packet.endpoints, packet.endpoints.reverse()] {
+                let files = by_ends.get_mut(&ends).into_iter().flatten();
+                for file in files.filter(|file| (file.from..=file.until).contains(&frame.at)) {
+                    file.writer.write(&frame).map_err(|why| named(why, &file.path))?;
                 }
             }
-            Ok(())
-        })?;
+        }
         by_ends.into_values().flatten().try_for_each(|file| self.end(file))
     }
 

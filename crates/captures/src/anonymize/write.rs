@@ -14,6 +14,7 @@ use std::time::Duration;
 /// enterprise 0. It counts as a frame.
 const CUSTOM_BLOCK: u32 = 0x4000_0bad;
 const NO_ENTERPRISE: [u8; 4] = [0; 4];
+
 /// Writes captures one after another.
 pub(super) struct Writer<W: Write>(State<W>);
 

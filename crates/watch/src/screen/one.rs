@@ -86,7 +86,8 @@ impl One {
         self.drawn = Some(now);
         let kept = shared.kept().clone();
         self.is_kept = kept.is_on();
-        self.drawing = Drawing::new(self.ends, kept.packets(self.ends, Instant::ZERO), &data.rows(self.id));
+        let packets = kept.packets_of(self.ends, Instant::ZERO).map(|(_, packet)| packet);
+        self.drawing = Drawing::new(self.ends, packets.collect(), &data.rows(self.id));
     }
 
     fn span(&self) -> Duration {

@@ -38,7 +38,7 @@ impl Packed {
 
     /// The connection. Its bytes were made of one, so there is one.
     fn unpacked(&self) -> Option<Box<ConnectionState>> {
-        postcard::from_bytes(&squeeze::unsqueezed(&self.state)?).ok()
+        squeeze::unsqueezed(&self.state, |state| postcard::from_bytes(state).ok())
     }
 }
 
@@ -136,7 +136,7 @@ mod squeeze {
 
     thread_local! {
         static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
-        static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+        static DECOMPRESSOR: RefCell<Option<(Decompressor<'static>, Vec<u8>)>> = const { RefCell::new(None) };
     }
 
     pub fn squeezed(bytes: &[u8]) -> Option<Box<[u8]>> {
@@ -152,13 +152,15 @@ mod squeeze {
         })
     }
 
-    pub fn unsqueezed(bytes: &[u8]) -> Option<Vec<u8>> {
+    /// What `read` makes of the bytes, which are in the same place each time.
+    pub fn unsqueezed<T>(bytes: &[u8], read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
         DECOMPRESSOR.with_borrow_mut(|made| {
-            let decompressor = match made {
+            let (decompressor, room) = match made {
                 Some(made) => made,
-                None => made.insert(Decompressor::new().ok()?),
+                None => made.insert((Decompressor::new().ok()?, Vec::with_capacity(MOST))),
             };
-            decompressor.decompress(bytes, MOST).ok()
+            decompressor.decompress_to_buffer(bytes, room).ok()?;
+            read(room)
         })
     }
 }
@@ -170,7 +172,7 @@ mod squeeze {
         Some(bytes.into())
     }
 
-    pub fn unsqueezed(bytes: &[u8]) -> Option<Vec<u8>> {
-        Some(bytes.to_vec())
+    pub fn unsqueezed<T>(bytes: &[u8], read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+        read(bytes)
     }
 }
