@@ -8,6 +8,8 @@ pub mod interrupt;
 pub mod output;
 pub mod program;
 mod row_sink;
+#[cfg(unix)]
+pub mod signals;
 #[cfg(target_os = "linux")]
 pub mod testbeds;
 pub mod version;
@@ -54,6 +56,10 @@ enum Command {
     #[cfg(target_os = "linux")]
     #[command(disable_help_flag = true)]
     Watch(separate::Args),
+    /// Help connections of this host's kernel, by timers that their paths bear and by copies of what is worth it
+    #[cfg(target_os = "linux")]
+    #[command(disable_help_flag = true)]
+    Guard(separate::Args),
     /// Compare two captures, before and after a change: what changed beyond chance, and whether a prediction came true
     Compare(compare::Args),
     /// Explain every retransmission of packet captures: why it was sent, and whether it was needed
@@ -128,6 +134,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Paper(args) => separate::run("paper", "recoup-papers", &args),
         #[cfg(target_os = "linux")]
         Command::Watch(args) => separate::run("watch", "recoup-watch", &args),
+        #[cfg(target_os = "linux")]
+        Command::Guard(args) => separate::run("guard", "recoup-guard", &args),
         Command::Explain(args) => explain::run(&args),
         Command::Whatif(args) => whatif::run(&args),
         Command::Compare(args) => compare::run(&args),

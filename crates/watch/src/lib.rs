@@ -25,7 +25,6 @@
 //! | `metrics` | the metrics of what is shared, for Prometheus |
 //! | `exposition` | metrics as text |
 //! | `server` | serves them by HTTP |
-//! | `signals` | when to end, and when to open files again |
 
 #![cfg(target_os = "linux")]
 
@@ -43,7 +42,6 @@ mod saver;
 mod screen;
 mod server;
 mod shared;
-mod signals;
 mod source;
 #[cfg(test)]
 mod testing;

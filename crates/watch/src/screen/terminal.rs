@@ -2,7 +2,6 @@
 
 use super::{Look, Screen};
 use crate::shared::{Shared, Status};
-use crate::signals::Signals;
 use crate::source::now;
 use crate::watcher::WatchError;
 use ratatui::Terminal;
@@ -12,6 +11,7 @@ use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use recoup::Failure;
+use recoup::signals::Signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{self, Stdout, stdout};

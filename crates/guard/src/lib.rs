@@ -1,0 +1,15 @@
+//! Helps connections of an unmodified kernel: by timers that their paths bear, and by copies of the segments whose loss costs most.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `program` | the command line |
+//! | `suggest` | timers for the destinations of a capture, and what they would have changed |
+//! | `timers` | sets them for the sockets of a control group |
+//! | `copies` | sends copies of SYNs, SYN-ACKs and tails |
+
+#![cfg(target_os = "linux")]
+
+mod copies;
+pub mod program;
+mod suggest;
+mod timers;
