@@ -1,8 +1,152 @@
-use recoup::Failure;
+//! Copies beside the kernel: of SYNs and SYN-ACKs, of last segments, and probes of tails.
+//!
+//! ```text
+//! live: rings ─► packet ─► guard: connections, each with a shadow (the engine) ─► decision ─► live: sends
+//!                             └─► paths, limits                                       └─► report: lines, log, summary
+//! ```
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `packet` | a TCP packet of a frame, and its last segment as a packet of its own |
+//! | `shadow` | the engine beside the kernel, for one sender |
+//! | `connection` | what is known of one connection |
+//! | `guard` | decides what is sent: the engine's wish, within what does no harm |
+//! | `decision` | one decision, and what became of it |
+//! | `path` | what all connections to one address show: whether its loss or its round-trip time rises |
+//! | `limits` | budgets |
+//! | `live` | interfaces: packets in, copies out |
+//! | `report` | what is said |
+//! | `summary` | what was sent, repaired and saved, against the control |
+
+mod connection;
+mod decision;
+mod guard;
+mod limits;
+mod live;
+mod packet;
+mod path;
+mod report;
+mod shadow;
+mod summary;
+
+use guard::{Guard, Settings};
+use recoup::{Failure, console};
+use recoup_captures::filter::Filter;
+use recoup_recovery::Profile;
+use recoup_recovery::slp::Kind;
+use recoup_support::profile::parse_profile;
+use recoup_support::quantity::parse_duration;
+use recoup_units::Ppm;
+use report::Report;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const HELP: &str = "\
+Nothing is sent without --act: a dry run says what would be sent, and what the kernel's own
+retransmissions show it would have saved. Half of the connections are left alone, to compare with.
+
+Examples:
+  recoup guard copies eth0 --allow 'src port 443'
+  recoup guard copies eth0 --allow 'src port 443' --act --summary summary.json
+  recoup guard copies eth0 --allow 'dst net 192.0.2.0/24' --handshakes-only --act
+
+Exit status: 0 ended by a signal or --for; 2 wrong use, no right to read or send, or no interface left.";
 
 #[derive(clap::Args)]
-pub struct Args {}
+#[command(after_help = HELP)]
+pub struct Args {
+    /// Interfaces of the connections, such as eth0
+    #[arg(required = true, value_name = "INTERFACE")]
+    interfaces: Vec<String>,
+    /// Help only these connections of this host: an expression of tcpdump that matches their packets, in either direction
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    allow: Option<Filter>,
+    /// Send. Needs --allow
+    #[arg(long, requires = "allow")]
+    act: bool,
+    /// Copy SYNs and SYN-ACKs alone
+    #[arg(long)]
+    handshakes_only: bool,
+    /// The share of connections that are left alone, to compare with
+    #[arg(long, value_name = "SHARE", default_value = "50%", value_parser = share)]
+    control: Ppm,
+    /// The key that chooses them [default: random]
+    #[arg(long, value_name = "NUMBER")]
+    key: Option<u64>,
+    /// The mechanisms of this host's kernel
+    #[arg(long, value_name = "PROFILE", default_value = "linux-6", value_parser = profile)]
+    kernel: Profile,
+    /// Mechanisms that help
+    #[arg(long, value_name = "MECHANISMS", default_value = "+tlpr+slp")]
+    help_by: String,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    most: Option<Duration>,
+    /// Write each decision and its outcome into this file, one JSON object a line: `recoup analyze --guard-log` reads it
+    #[arg(long, value_name = "FILE")]
+    guard_log: Option<PathBuf>,
+    /// Write what was sent, repaired and saved into this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
+}
 
-pub fn run(_args: &Args) -> Result<(), Failure> {
+fn share(text: &str) -> Result<Ppm, String> {
+    let number = text.strip_suffix('%').map_or_else(|| text.parse::<f64>(), |n| n.parse().map(|n: f64| n / 100.0));
+    let share = number.ok().filter(|share| (0.0..=1.0).contains(share));
+    share.map(|share| Ppm::new((share * 1e6) as u32)).ok_or_else(|| "expected a share from 0 to 1, such as 0.5 or 50%".into())
+}
+
+fn profile(text: &str) -> Result<Profile, String> {
+    parse_profile(text).map_err(|why| format!("{why} (`recoup profiles` lists what there is)"))
+}
+
+/// Copies until it is told to end.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let settings = settings(args)?;
+    let key = settings.key;
+    let mut report = Report::open(args.guard_log.as_deref())?;
+    let mut live = live::Live::open(&args.interfaces, args.allow.as_ref(), args.act && !args.handshakes_only)?;
+    let handshakes_only = settings.handshakes_only || !live.hides_reports();
+    if let Some(why) = live.why_not_hidden() {
+        console::warning(format_args!("only handshakes are copied: {why}"));
+    }
+    let mut guard = Guard::new(Settings { handshakes_only, ..settings }, live::now());
+    console::status(format_args!(
+        "{} {} (key {key}; Ctrl-C ends)",
+        if args.act { "guarding" } else { "a dry run on" },
+        args.interfaces.join(", ")
+    ));
+    live.run(&mut guard, &mut report, args.most)?;
+    let summary = report.finish(&guard, key);
+    summary.lines().iter().for_each(console::status);
+    if let Some(path) = &args.summary {
+        summary.write(path)?;
+    }
     Ok(())
+}
+
+fn settings(args: &Args) -> Result<Settings, Failure> {
+    let helper = profile(&format!("{}{}", args.kernel, args.help_by))
+        .map_err(|why| Failure::Wrong(format!("--help-by {}: {why}", args.help_by)))?;
+    let mut helper = *helper.mechanisms();
+    if let Some(slp) = &mut helper.slp {
+        // The paper's, and the tail, whose loss only a timer repairs, as that of a SYN.
+        slp.likelihoods = slp.likelihoods.with(Kind::Tail, Ppm::ONE).with(Kind::Fin, Ppm::ONE);
+    }
+    Ok(Settings {
+        kernel: *args.kernel.mechanisms(),
+        helper,
+        learns_loss: true,
+        acts: args.act,
+        handshakes_only: args.handshakes_only,
+        control: args.control,
+        key: args.key.unwrap_or_else(random_key),
+        most: 200_000,
+    })
+}
+
+/// A key that nobody can guess, from the standard library's random state.
+fn random_key() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0)
 }

@@ -42,6 +42,11 @@ pub struct SentSegment {
 }
 
 impl SentSegment {
+    /// Whether the receiver has reported it by SACK.
+    pub fn is_sacked(&self) -> bool {
+        self.sacked
+    }
+
     /// `snd_nxt` after it was last sent: data from here on was sent later. If that was 4 GiB or more past the end
     /// of the segment, the largest offset.
     pub(crate) fn nxt_when_sent(&self) -> Offset {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ack::AckSummary;
-use crate::slp::{Carried, FIRST_GAP, Kind, Stakes};
+use crate::slp::{Carried, FIRST_GAP, Kind, SlpRules, Stakes};
 
 /// No SYN is repeated sooner by its timer (RFC 6298 §2.1).
 const FIRST_REPETITION: Duration = Duration::from_secs(1);
@@ -30,11 +30,15 @@ impl<C: CongestionControl> Sender<C> {
             self.log.push(now, Event::CopyWithheld { span, another_out });
             return false;
         }
-        let gap = copying.rules.gap;
-        let gap = self.rtt.srtt().map_or(FIRST_GAP, |srtt| gap.of(srtt));
+        let gap = copy_gap(&copying.rules, &self.rtt);
         copying.copies.plan(span, now + gap);
         self.log_changes(now);
         true
+    }
+
+    /// The gap between an original and its copy; `None` if nothing is ever copied.
+    pub fn copy_gap(&self) -> Option<Duration> {
+        self.copying.as_ref().map(|copying| copy_gap(&copying.rules, &self.rtt))
     }
 
     /// The peer's SYN came again. So early it is a copy, not its timer's repetition, and the SYN-ACK is
@@ -217,4 +221,8 @@ impl<C: CongestionControl> Sender<C> {
             copying.copies.drop_waiting();
         }
     }
+}
+
+fn copy_gap(rules: &SlpRules, rtt: &RttEstimator) -> Duration {
+    rtt.srtt().map_or(FIRST_GAP, |srtt| rules.gap.of(srtt))
 }

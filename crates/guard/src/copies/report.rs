@@ -1,0 +1,132 @@
+//! What is said while the guard runs: sentences, and the log.
+
+use crate::copies::decision::{Act, Decision, Outcome};
+use crate::copies::guard::{Event, Guard, Named};
+use crate::copies::summary::Summary;
+use recoup::Failure;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes events.
+pub struct Report {
+    log: Option<(BufWriter<File>, PathBuf)>,
+    summary: Summary,
+}
+
+impl Report {
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn open(log: Option<&Path>) -> Result<Self, Failure> {
+        let log = match log {
+            None => None,
+            Some(path) => {
+                let failed = |why| Failure::Wrong(format!("--guard-log {}: {why}", path.display()));
+                let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+                writeln!(file, "{}", json!({ "schema": "recoup.guard.log", "version": 1 })).map_err(failed)?;
+                file.flush().map_err(failed)?;
+                Some((file, path.to_owned()))
+            }
+        };
+        Ok(Self { log, summary: Summary::default() })
+    }
+
+    /// Says what happened.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn hear(&mut self, events: Vec<Event>) -> Result<(), Failure> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut lines = io::stdout().lock();
+        for event in &events {
+            self.summary.hear(event);
+            if let Some(line) = sentence(event) {
+                // Whoever reads the sentences may have gone; the guard goes on.
+                _ = writeln!(lines, "{line}");
+            }
+            if let Some((file, path)) = &mut self.log
+                && let Some(entry) = entry(event)
+            {
+                let failed = |why| Failure::Wrong(format!("--guard-log {}: {why}", path.display()));
+                writeln!(file, "{entry}").map_err(failed)?;
+            }
+        }
+        _ = lines.flush();
+        if let Some((file, path)) = &mut self.log {
+            // A log that is read while the guard runs ends with a whole line.
+            file.flush().map_err(|why| Failure::Wrong(format!("--guard-log {}: {why}", path.display())))?;
+        }
+        Ok(())
+    }
+
+    /// What was done in all.
+    pub fn finish(self, guard: &Guard, key: u64) -> Summary {
+        self.summary.with_counts(guard.counts().clone(), key)
+    }
+}
+
+fn sentence(event: &Event) -> Option<String> {
+    match event {
+        Event::Decided { what, decision, .. } => {
+            let did = match decision.act {
+                Act::Sent => "sent",
+                Act::Dry => "would send",
+                Act::Control => "left alone (control)",
+            };
+            Some(format!("{} {}: {did} a {}, {}", decision.at, what.connection, decision.kind.title(), segment(what)))
+        }
+        Event::Settled { what, decision, outcome, saved, .. } => Some(format!(
+            "{} {}: the {} of {} {}",
+            decision.delivered.or(decision.kernel_again).unwrap_or(decision.at),
+            what.connection,
+            decision.kind.title(),
+            segment(what),
+            fate(decision, *outcome, saved.as_secs_f64() * 1e3)
+        )),
+        Event::Exchanged { .. } => None,
+    }
+}
+
+fn segment(what: &Named) -> String {
+    format!("seq {}:{}", what.seq, what.seq + what.len)
+}
+
+fn fate(decision: &Decision, outcome: Outcome, saved: f64) -> String {
+    match (outcome, decision.act) {
+        (Outcome::Repaired, Act::Sent) => format!("repaired its loss, {saved:.0} ms before the kernel would have"),
+        (Outcome::Repaired, _) => format!("would have repaired its loss {saved:.0} ms before the kernel did"),
+        (Outcome::Needless, Act::Sent) => "was not needed".into(),
+        (Outcome::Needless, _) => "would not have been needed".into(),
+        (Outcome::Failed, _) => "did not help: the kernel retransmitted it".into(),
+        (Outcome::Unknown, _) => "is undecided: the connection ended".into(),
+    }
+}
+
+/// A line of the log.
+fn entry(event: &Event) -> Option<Value> {
+    let named = |what: &Named, decision: &Decision| {
+        json!({
+            "at": decision.at.as_nanos(), "kind": decision.kind.name(), "act": decision.act.name(),
+            "src": what.connection.src, "dst": what.connection.dst, "seq": what.seq.0, "len": what.len,
+        })
+    };
+    match event {
+        Event::Decided { what, decision, bytes } => {
+            let mut entry = named(what, decision);
+            entry["event"] = "decided".into();
+            entry["bytes"] = (*bytes).into();
+            Some(entry)
+        }
+        Event::Settled { what, decision, outcome, saved, .. } => {
+            let mut entry = named(what, decision);
+            entry["event"] = "settled".into();
+            entry["outcome"] = outcome.name().into();
+            entry["saved_ns"] = (saved.as_nanos() as u64).into();
+            Some(entry)
+        }
+        Event::Exchanged { .. } => None,
+    }
+}

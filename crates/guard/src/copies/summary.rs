@@ -1,0 +1,225 @@
+//! What was sent, repaired and saved, and the difference to the connections that were left alone.
+
+use crate::copies::decision::{Act, Kind, Outcome};
+use crate::copies::guard::{Counts, Event};
+use recoup::Failure;
+use recoup_support::output_file::OutputFile;
+use recoup_support::stats::{Bootstrap, Interval, Sample, Statistic};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// The most times that are kept of each kind for intervals; later ones are counted only.
+const MOST: usize = 200_000;
+
+/// Times of connections that were helped, and of those that were left alone, in milliseconds.
+#[derive(Clone, Debug, Default)]
+struct Times {
+    helped: Vec<f64>,
+    control: Vec<f64>,
+}
+
+impl Times {
+    fn add(&mut self, time: Duration, is_control: bool) {
+        let times = if is_control { &mut self.control } else { &mut self.helped };
+        if times.len() < MOST {
+            times.push(time.as_secs_f64() * 1e3);
+        }
+    }
+}
+
+/// The difference between helped and control in one statistic, in milliseconds.
+#[derive(Clone, Debug)]
+struct Difference {
+    statistic: Statistic,
+    helped: f64,
+    control: f64,
+    interval: Option<Interval>,
+}
+
+impl Times {
+    /// In the mean and in quantiles, with 95 % intervals by bootstrap: each group is drawn as a whole of independent times.
+    fn differences(&self, key: u64) -> Vec<Difference> {
+        let count = self.helped.len() + self.control.len();
+        if self.helped.is_empty() || self.control.is_empty() {
+            return Vec::new();
+        }
+        let units = |from: usize, values: &[f64]| {
+            let numbered: Vec<_> = (from as u32..).zip(values).map(|(unit, value)| (unit, 1, *value)).collect();
+            Sample::new(numbered.into_iter())
+        };
+        let samples = [units(0, &self.helped), units(self.helped.len(), &self.control)];
+        let bootstrap = Bootstrap::new(&samples, key, count as u32, count as u64);
+        let fewest = self.helped.len().min(self.control.len()) as u64;
+        let of = |(i, statistic): (usize, Statistic)| {
+            let [helped, control] = [&self.helped, &self.control].map(|values| value(values, statistic));
+            let interval = bootstrap.interval(helped - control, |found| found[0][i] - found[1][i]);
+            let interval = interval.filter(|_| fewest >= statistic.fewest());
+            Difference { statistic, helped, control, interval }
+        };
+        Statistic::ALL.into_iter().enumerate().map(of).collect()
+    }
+}
+
+/// The statistic of these values, which are some.
+fn value(values: &[f64], statistic: Statistic) -> f64 {
+    match statistic.share() {
+        None => values.iter().sum::<f64>() / values.len() as f64,
+        Some(share) => {
+            let mut sorted = values.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            let rank = (sorted.len() as f64 * share).ceil() as usize;
+            sorted[rank.clamp(1, sorted.len()) - 1]
+        }
+    }
+}
+
+/// Counts and times.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    decided: BTreeMap<(Kind, Act), u64>,
+    settled: BTreeMap<(Kind, Act, Outcome), u64>,
+    saved: BTreeMap<(Kind, Act), Duration>,
+    /// From the decision until the segment was acknowledged.
+    waits: BTreeMap<Kind, Times>,
+    /// From the first byte of a transfer until all of it was acknowledged.
+    transfers: Times,
+    counts: Counts,
+    key: u64,
+}
+
+impl Summary {
+    pub fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Decided { decision, .. } => {
+                *self.decided.entry((decision.kind, decision.act)).or_default() += 1;
+            }
+            Event::Settled { decision, outcome, saved, is_control, .. } => {
+                *self.settled.entry((decision.kind, decision.act, *outcome)).or_default() += 1;
+                *self.saved.entry((decision.kind, decision.act)).or_default() += *saved;
+                if let Some(delivered) = decision.delivered {
+                    self.waits.entry(decision.kind).or_default().add(delivered.since(decision.at), *is_control);
+                }
+            }
+            Event::Exchanged { exchange, is_control } => {
+                if let Some(done) = exchange.done {
+                    self.transfers.add(done.since(exchange.begun), *is_control);
+                }
+            }
+        }
+    }
+
+    pub fn with_counts(self, counts: Counts, key: u64) -> Self {
+        Self { counts, key, ..self }
+    }
+
+    /// For people.
+    pub fn lines(&self) -> Vec<String> {
+        let counts = &self.counts;
+        let alone: u64 = counts.left_alone.values().sum();
+        let mut lines = vec![format!(
+            "{} connections, {} of them control; {} copies sent, {} bytes",
+            counts.connections, counts.control, counts.sent, counts.sent_bytes
+        )];
+        if alone > 0 {
+            let why: Vec<String> =
+                counts.left_alone.iter().map(|(why, count)| format!("{} {count}", why.name())).collect();
+            lines.push(format!("{alone} left alone: {}", why.join(", ")));
+        }
+        for ((kind, act), decided) in &self.decided {
+            let of = |outcome| self.settled.get(&(*kind, *act, outcome)).copied().unwrap_or(0);
+            let saved = self.saved.get(&(*kind, *act)).copied().unwrap_or_default();
+            let [repaired, needless, failed] =
+                [Outcome::Repaired, Outcome::Needless, Outcome::Failed].map(of);
+            lines.push(match act {
+                Act::Sent => format!(
+                    "{}: {decided} sent, {repaired} repaired a loss ({:.0} ms before the kernel, in all), {needless} not needed, {failed} did not help",
+                    kind.title(),
+                    saved.as_secs_f64() * 1e3
+                ),
+                Act::Dry | Act::Control => format!(
+                    "{}, {}: {decided} times, {repaired} would have repaired a loss ({:.0} ms before the kernel, in all), {needless} not needed",
+                    kind.title(),
+                    if *act == Act::Dry { "not sent (dry run)" } else { "not sent (control)" },
+                    saved.as_secs_f64() * 1e3
+                ),
+            });
+        }
+        for ((kind, veto), count) in &counts.vetoes {
+            lines.push(format!("{}: {count} times held back: {}", kind.title(), veto.title()));
+        }
+        let mut compare = |name: &str, times: &Times| {
+            let differences = times.differences(self.key);
+            for one in differences.iter().filter(|one| matches!(one.statistic, Statistic::Mean | Statistic::P95)) {
+                let interval = one.interval.map_or("too few for an interval".into(), |interval| {
+                    format!("95 %: {:+.1} to {:+.1}", interval.low, interval.high)
+                });
+                lines.push(format!(
+                    "{name}, {}: {:.1} ms helped, {:.1} ms control, difference {:+.1} ms ({interval}; {} and {} times)",
+                    one.statistic.name(),
+                    one.helped,
+                    one.control,
+                    one.helped - one.control,
+                    times.helped.len(),
+                    times.control.len()
+                ));
+            }
+        };
+        for (kind, times) in &self.waits {
+            compare(&format!("from the {} until the acknowledgment", kind.title()), times);
+        }
+        compare("transfers", &self.transfers);
+        lines
+    }
+
+    /// Writes it as JSON.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        let mut file = OutputFile::create(path)?;
+        writeln!(file, "{:#}", self.document())?;
+        Ok(file.publish()?)
+    }
+
+    fn document(&self) -> Value {
+        let counts = &self.counts;
+        let decisions: Vec<Value> = self
+            .decided
+            .iter()
+            .map(|((kind, act), decided)| {
+                let of = |outcome| self.settled.get(&(*kind, *act, outcome)).copied().unwrap_or(0);
+                let saved = self.saved.get(&(*kind, *act)).copied().unwrap_or_default();
+                let mut row = json!({
+                    "kind": kind.name(), "act": act.name(), "decided": decided, "saved_ms": saved.as_secs_f64() * 1e3,
+                });
+                Outcome::ALL.into_iter().for_each(|outcome| row[outcome.name()] = of(outcome).into());
+                row
+            })
+            .collect();
+        let compared = |times: &Times| -> Value {
+            let rows = times.differences(self.key).into_iter().map(|one| {
+                json!({
+                    "statistic": one.statistic.name(), "helped_ms": one.helped, "control_ms": one.control,
+                    "difference_ms": one.helped - one.control,
+                    "low_ms": one.interval.map(|interval| interval.low),
+                    "high_ms": one.interval.map(|interval| interval.high),
+                })
+            });
+            json!({ "helped": times.helped.len(), "control": times.control.len(), "differences": rows.collect::<Vec<_>>() })
+        };
+        let waits: BTreeMap<&str, Value> = self.waits.iter().map(|(kind, times)| (kind.name(), compared(times))).collect();
+        json!({
+            "schema": "recoup.guard.summary", "version": 1, "key": self.key,
+            "connections": counts.connections, "control": counts.control, "beyond": counts.beyond,
+            "sent": counts.sent, "sent_bytes": counts.sent_bytes,
+            "left_alone": counts.left_alone.iter().map(|(why, count)| (why.name(), *count)).collect::<BTreeMap<_, _>>(),
+            "held_back": counts.vetoes.iter().map(|((kind, veto), count)| {
+                json!({ "kind": kind.name(), "why": veto.name(), "count": count })
+            }).collect::<Vec<_>>(),
+            "decisions": decisions, "waits": waits, "transfers": compared(&self.transfers),
+        })
+    }
+}
