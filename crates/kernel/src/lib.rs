@@ -20,6 +20,8 @@ mod load;
 mod network;
 mod retransmissions;
 mod timers;
+#[cfg(test)]
+mod two_hosts;
 
 pub use load::KernelError;
 pub use network::{Network, NetworkError};

@@ -53,7 +53,9 @@ pub enum KernelError {
         why: String,
     },
     /// The kernel has no such timer, or it would be longer than the kernel's own.
-    #[error("the {what} of {network} is {time:?}: expected {least:?} (two ticks of the kernel's clock) to {most:?} (the kernel's own)")]
+    #[error(
+        "the {what} of {network} is {time:?}: expected {least:?} (two ticks of the kernel's clock) to {most:?} (the kernel's own)"
+    )]
     Timer {
         /// The network it is for.
         network: Network,
@@ -127,12 +129,7 @@ pub(crate) fn kernel_types() -> Result<Btf, KernelError> {
 }
 
 /// Loads one of an object's programs, and attaches it to this tracepoint.
-pub(crate) fn attach(
-    object: &mut Ebpf,
-    needs: &Needs,
-    tracepoint: &'static str,
-    btf: &Btf,
-) -> Result<(), KernelError> {
+pub(crate) fn attach(object: &mut Ebpf, needs: &Needs, tracepoint: &'static str, btf: &Btf) -> Result<(), KernelError> {
     let found = object.program_mut(needs.program).ok_or_else(|| needs.refused(&"it is not in the object"))?;
     let found: &mut BtfTracePoint = found.try_into().map_err(|why| needs.program_error(&why))?;
     let attached = found.load(tracepoint, btf).and_then(|()| found.attach());

@@ -19,7 +19,9 @@ pub struct Network {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NetworkError {
     /// It has another form.
-    #[error("no network: {0:?}: expected an address and the number of its leading bits, as 192.0.2.0/24 or 2001:db8::/32")]
+    #[error(
+        "no network: {0:?}: expected an address and the number of its leading bits, as 192.0.2.0/24 or 2001:db8::/32"
+    )]
     Form(String),
     /// More bits than the address has.
     #[error("no network: {text}: expected at most {most} leading bits")]

@@ -23,12 +23,7 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/retransmissions.bpf.o
 
 /// `recoup watch` needs CAP_NET_RAW besides.
 const fn needs(program: &'static str) -> Needs {
-    Needs {
-        program,
-        capabilities: "CAP_BPF and CAP_PERFMON",
-        granted: "cap_net_raw,cap_bpf,cap_perfmon",
-        linux: "5.8",
-    }
+    Needs { program, capabilities: "CAP_BPF and CAP_PERFMON", granted: "cap_net_raw,cap_bpf,cap_perfmon", linux: "5.8" }
 }
 
 const NEEDS: Needs = needs("retransmissions");

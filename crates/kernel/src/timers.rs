@@ -32,12 +32,8 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/timers.bpf.o");
 const NAME: &str = "timers";
 
 /// bpf_get_netns_cookie in programs of sockets is the newest of what is needed.
-const NEEDS: Needs = Needs {
-    program: NAME,
-    capabilities: "CAP_BPF and CAP_NET_ADMIN",
-    granted: "cap_bpf,cap_net_admin",
-    linux: "5.15",
-};
+const NEEDS: Needs =
+    Needs { program: NAME, capabilities: "CAP_BPF and CAP_NET_ADMIN", granted: "cap_bpf,cap_net_admin", linux: "5.15" };
 
 /// linux/magic.h: CGROUP2_SUPER_MAGIC.
 const CGROUP2: u64 = 0x6367_7270;
