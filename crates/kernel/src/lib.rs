@@ -12,10 +12,12 @@
 //! | `retransmissions` | each retransmission of this machine's TCP, and the kernel's reason for it |
 //! | `network` | addresses with common leading bits |
 //! | `timers` | sets timers of new connections, by the network of the other host |
+//! | `duplicate_reports` | hides reports of duplicates that another program of this host sent |
 
 #![cfg(target_os = "linux")]
 
 mod clock;
+mod duplicate_reports;
 mod load;
 mod network;
 mod retransmissions;
@@ -23,6 +25,7 @@ mod timers;
 #[cfg(test)]
 mod two_hosts;
 
+pub use duplicate_reports::{DuplicateReportCounts, DuplicateReports};
 pub use load::KernelError;
 pub use network::{Network, NetworkError};
 pub use retransmissions::{KernelRetransmission, Reason, Retransmissions};

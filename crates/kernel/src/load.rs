@@ -1,8 +1,9 @@
 //! Loads and attaches programs, and says what is missing.
 
-use aya::maps::MapError;
+use aya::maps::{Map, MapError};
 use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
+use recoup_wire::Endpoints;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -52,6 +53,17 @@ pub enum KernelError {
         /// Why it is none.
         why: String,
     },
+    /// Packets of an interface are to be changed.
+    #[error("no interface {interface}: {why}: expected one of those that `ip link` lists")]
+    NoInterface {
+        /// What was named.
+        interface: String,
+        /// Why there is none.
+        why: String,
+    },
+    /// No packet has such ends.
+    #[error("no connection: {0}: expected two addresses of IPv4 or two of IPv6")]
+    TwoVersions(Endpoints),
     /// The kernel has no such timer, or it would be longer than the kernel's own.
     #[error(
         "the {what} of {network} is {time:?}: expected {least:?} (two ticks of the kernel's clock) to {most:?} (the kernel's own)"
@@ -118,6 +130,16 @@ pub(crate) fn object(needs: &Needs, bytes: &[u8], btf: Option<&Btf>) -> Result<E
         Some(error) if is_denied(error) => needs.no_right(),
         _ => needs.refused(&why),
     })
+}
+
+/// Takes a map out of an object.
+pub(crate) fn map(object: &mut Ebpf, needs: &Needs, name: &str) -> Result<Map, KernelError> {
+    object.take_map(name).ok_or_else(|| needs.refused(&format!("it has no map {name}")))
+}
+
+/// A map of this type.
+pub(crate) fn typed<T: TryFrom<Map, Error: ToString>>(needs: &Needs, map: Map) -> Result<T, KernelError> {
+    T::try_from(map).map_err(|why| needs.refused(&why))
 }
 
 /// The kernel's description of its structures.

@@ -11,7 +11,7 @@ mod record;
 pub use reason::Reason;
 
 use crate::clock::BootOffset;
-use crate::load::{KernelError, Needs, attach, kernel_types, object};
+use crate::load::{KernelError, Needs, attach, kernel_types, map, object, typed};
 use aya::Ebpf;
 use aya::maps::{MapData, PerCpuArray, RingBuf};
 use record::Record;
@@ -68,10 +68,8 @@ impl Retransmissions {
             other => other?,
         }
         attach(&mut object, &needs("syn_ack"), "tcp_retransmit_synack", &btf)?;
-        let mut map = |name| object.take_map(name).ok_or_else(|| NEEDS.refused(&format!("it has no map {name}")));
-        let (ring, lost) = (map("records")?, map("lost")?);
-        let ring = RingBuf::try_from(ring).map_err(|why| NEEDS.refused(&why))?;
-        let lost = PerCpuArray::try_from(lost).map_err(|why| NEEDS.refused(&why))?;
+        let (ring, lost) = (map(&mut object, &NEEDS, "records")?, map(&mut object, &NEEDS, "lost")?);
+        let (ring, lost) = (typed(&NEEDS, ring)?, typed(&NEEDS, lost)?);
         Ok(Self { _object: object, ring, lost })
     }
 

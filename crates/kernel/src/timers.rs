@@ -50,10 +50,10 @@ mod tables;
 pub use retries::{jiffy, syn_retries};
 
 use crate::Network;
-use crate::load::{KernelError, Needs, object};
+use crate::load::{KernelError, Needs, map, object, typed};
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
-use aya::maps::{Array, Map, MapData, PerCpuArray};
+use aya::maps::{Array, MapData, PerCpuArray};
 use aya::programs::{CgroupAttachMode, SockOps};
 use rustix::fs::fstatfs;
 use std::collections::BTreeMap;
@@ -134,12 +134,12 @@ impl Timers {
     pub fn attach(cgroup: &Path) -> Result<Self, KernelError> {
         let folder = open(cgroup)?;
         let mut object = object(&NEEDS, OBJECT, None)?;
-        let mut map = |name| object.take_map(name).ok_or_else(|| NEEDS.refused(&format!("it has no map {name}")));
+        let mut map = |name| map(&mut object, &NEEDS, name);
         let (networks, settings, counts) = (map("networks")?, map("settings")?, map("counts")?);
         let mut timers = Self {
-            networks: typed(networks)?,
-            settings: typed(settings)?,
-            counts: typed(counts)?,
+            networks: typed(&NEEDS, networks)?,
+            settings: typed(&NEEDS, settings)?,
+            counts: typed(&NEEDS, counts)?,
             kernel: KernelRetries {
                 syn: sysctl("tcp_syn_retries", 6)?,
                 syn_linear: sysctl("tcp_syn_linear_timeouts", 0)?,
@@ -211,11 +211,6 @@ fn sysctl(name: &str, without: u8) -> Result<u8, KernelError> {
     let path = format!("/proc/sys/net/ipv4/{name}");
     let Ok(text) = fs::read_to_string(&path) else { return Ok(without) };
     text.trim().parse().map_err(|_| NEEDS.refused(&format!("{path} is {:?}, no number up to 255", text.trim())))
-}
-
-/// A map of this type.
-fn typed<T: TryFrom<Map, Error: ToString>>(map: Map) -> Result<T, KernelError> {
-    T::try_from(map).map_err(|why| NEEDS.refused(&why))
 }
 
 fn check(network: &Network, timers: &SocketTimers) -> Result<(), KernelError> {
