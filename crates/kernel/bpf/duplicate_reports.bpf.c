@@ -362,7 +362,7 @@ static __always_inline int write(struct __sk_buff *skb, const struct segment *se
 	return bpf_l4_csum_replace(skb, at + __builtin_offsetof(struct tcp, checksum), 0, difference, 0);
 }
 
-SEC("tc")
+SEC("classifier")
 int duplicate_reports(struct __sk_buff *skb)
 {
 	struct segment segment = {};

@@ -4,7 +4,7 @@
 use recoup_net::{Namespace, NamespaceTarget, PacketRing, PacketSocketOptions, RingFrame};
 use recoup_testing::skip;
 use recoup_units::Instant;
-use recoup_wire::{Decoded, decode_unverified};
+use recoup_wire::decode_unverified;
 use std::fs;
 use std::io::{self, Error, Result};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -181,26 +181,34 @@ impl Drop for Cgroup {
 pub struct Packets(PacketRing);
 
 impl Packets {
-    /// The TCP segments that this host sent since the last call, with their times.
-    pub fn sent(&mut self) -> Vec<(Instant, Decoded)> {
+    /// Sends a frame beside the host's TCP.
+    pub fn send(&self, frame: &[u8]) -> Result<()> {
+        self.0.send(frame)
+    }
+
+    /// The frames that this host sent since the last call.
+    pub fn frames(&mut self) -> Vec<Vec<u8>> {
+        self.timed_frames().into_iter().map(|(_, frame)| frame).collect()
+    }
+
+    fn timed_frames(&mut self) -> Vec<(Instant, Vec<u8>)> {
         // A frame waits in its block for a moment.
         thread::sleep(Duration::from_millis(20));
-        let mut segments = Vec::new();
+        let mut frames = Vec::new();
         let mut take = |frame: RingFrame<'_>| {
-            if frame.outgoing == Some(true)
-                && let Some(packet) = frame.data.get(14..)
-                && let Ok(decoded) = decode_unverified(packet)
-            {
-                segments.push((frame.at, decoded));
+            if frame.outgoing == Some(true) {
+                frames.push((frame.at, frame.data.to_vec()));
             }
         };
         while self.0.drain(&mut take) > 0 {}
-        segments
+        frames
     }
 
-    /// Milliseconds from the first to each of the segments that were sent.
+    /// Milliseconds from the first to each of the TCP segments that were sent since the last call.
     pub fn sent_millis(&mut self) -> Vec<u64> {
-        let sent = self.sent();
+        let is_tcp = |frame: &[u8]| frame.get(14..).is_some_and(|packet| decode_unverified(packet).is_ok());
+        let mut sent = self.timed_frames();
+        sent.retain(|(_, frame)| is_tcp(frame));
         let Some(first) = sent.first().map(|(at, _)| *at) else { return Vec::new() };
         sent.iter().map(|(at, _)| (at.as_nanos() - first.as_nanos()) / 1_000_000).collect()
     }
