@@ -2,7 +2,7 @@
 //! Recoup needs Rust alone; `bpf/build` compiles them anew.
 //!
 //! ```text
-//! bpf/NAME.bpf.c ─► bpf/NAME.bpf.o ─► load: fits it to the running kernel ─► ring buffer ─► events with types
+//! bpf/NAME.bpf.c ─► bpf/NAME.bpf.o ─► load: fits it to the running kernel ◄─► tables and ring buffers ◄─► values with types
 //! ```
 //!
 //! | module | what it does |
@@ -10,12 +10,23 @@
 //! | `load` | loads and attaches programs, and says what is missing |
 //! | `clock` | the kernel's time since it started, as the time since 1970 |
 //! | `retransmissions` | each retransmission of this machine's TCP, and the kernel's reason for it |
+//! | `network` | addresses with common leading bits |
+//! | `timers` | sets timers of new connections, by the network of the other host |
+//! | `duplicate_reports` | hides reports of duplicates that another program of this host sent |
 
 #![cfg(target_os = "linux")]
 
 mod clock;
+mod duplicate_reports;
 mod load;
+mod network;
 mod retransmissions;
+mod timers;
+#[cfg(test)]
+mod two_hosts;
 
+pub use duplicate_reports::{DuplicateReportCounts, DuplicateReports};
 pub use load::KernelError;
+pub use network::{Network, NetworkError};
 pub use retransmissions::{KernelRetransmission, Reason, Retransmissions};
+pub use timers::{SocketTimers, TimerCounts, Timers, jiffy, syn_retries};

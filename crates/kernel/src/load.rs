@@ -1,11 +1,16 @@
 //! Loads and attaches programs, and says what is missing.
 
-use aya::maps::MapError;
+use aya::maps::{Map, MapError};
 use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
+use recoup_wire::Endpoints;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::time::Duration;
 use thiserror::Error;
+
+use crate::Network;
 
 /// Why a program does not run in the kernel.
 #[derive(Debug, Error)]
@@ -17,9 +22,13 @@ pub enum KernelError {
     NoBtf(String),
     /// The program may not.
     #[error(
-        "cannot load programs into the kernel: expected the capabilities CAP_BPF and CAP_PERFMON, and no lockdown of the kernel: run it as root, or grant them once by `sudo setcap cap_net_raw,cap_bpf,cap_perfmon+ep {program}`"
+        "cannot load programs into the kernel: expected the capabilities {capabilities}, and no lockdown of the kernel: run it as root, or grant them once by `sudo setcap {granted}+ep {program}`"
     )]
     NoRight {
+        /// The capabilities in words.
+        capabilities: &'static str,
+        /// The capabilities as setcap(8) reads them.
+        granted: &'static str,
         /// This program's file.
         program: String,
     },
@@ -27,24 +36,110 @@ pub enum KernelError {
     #[error("the kernel has no tracepoint {0} with types: expected Linux 5.8 or later")]
     NoTracepoint(&'static str),
     /// The kernel refuses the program, or lacks what it needs.
-    #[error("the kernel does not take the program {program}: {why}: expected Linux 5.8 or later")]
+    #[error("the kernel does not take the program {program}: {why}: expected Linux {linux} or later")]
     Refused {
         /// The program's name.
         program: &'static str,
         /// The last line of the reason.
         why: String,
+        /// The first version with all that the program needs.
+        linux: &'static str,
+    },
+    /// Timers are set for the sockets of a cgroup.
+    #[error("no cgroup of version 2: {path}: {why}: expected a folder like /sys/fs/cgroup/system.slice (`stat -f -c %T` says cgroup2fs)", path = path.display())]
+    NoCgroup {
+        /// What was named.
+        path: PathBuf,
+        /// Why it is none.
+        why: String,
+    },
+    /// Packets of an interface are to be changed.
+    #[error("no interface {interface}: {why}: expected one of those that `ip link` lists")]
+    NoInterface {
+        /// What was named.
+        interface: String,
+        /// Why there is none.
+        why: String,
+    },
+    /// No packet has such ends.
+    #[error("no connection: {0}: expected two addresses of IPv4 or two of IPv6")]
+    TwoVersions(Endpoints),
+    /// The kernel has no such timer, or it would be longer than the kernel's own.
+    #[error(
+        "the {what} of {network} is {time:?}: expected {least:?} (two ticks of the kernel's clock) to {most:?} (the kernel's own)"
+    )]
+    Timer {
+        /// The network it is for.
+        network: Network,
+        /// The timer's name.
+        what: &'static str,
+        /// What was asked for.
+        time: Duration,
+        /// The shortest.
+        least: Duration,
+        /// The longest.
+        most: Duration,
     },
 }
 
-/// Loads an object, without its programs.
-pub(crate) fn object(name: &'static str, bytes: &[u8], btf: &Btf) -> Result<Ebpf, KernelError> {
+/// What a program needs of the kernel.
+pub(crate) struct Needs {
+    /// The program's name.
+    pub program: &'static str,
+    /// The capabilities in words.
+    pub capabilities: &'static str,
+    /// The capabilities as setcap(8) reads them, with those of the program's users.
+    pub granted: &'static str,
+    /// The first version with all that it needs.
+    pub linux: &'static str,
+}
+
+impl Needs {
+    pub fn refused(&self, why: &impl ToString) -> KernelError {
+        // Several lines would not be one error.
+        let why = why.to_string().lines().next_back().unwrap_or_default().to_owned();
+        KernelError::Refused { program: self.program, why, linux: self.linux }
+    }
+
+    fn no_right(&self) -> KernelError {
+        let program = std::env::current_exe().map_or_else(|_| "PROGRAM".into(), |path| path.display().to_string());
+        KernelError::NoRight { capabilities: self.capabilities, granted: self.granted, program }
+    }
+
+    pub fn program_error(&self, why: &ProgramError) -> KernelError {
+        match why {
+            ProgramError::LoadError { io_error, .. } if is_denied(io_error) => self.no_right(),
+            ProgramError::SyscallError(error) if is_denied(&error.io_error) => self.no_right(),
+            ProgramError::SyscallError(error) => self.refused(&format!("{}: {}", error.call, error.io_error)),
+            ProgramError::LoadError { io_error, verifier_log } => {
+                let log = verifier_log.to_string();
+                let reason = log.lines().rfind(|line| is_reason(line)).unwrap_or_default();
+                self.refused(&format!("{io_error} ({reason})"))
+            }
+            _ => self.refused(why),
+        }
+    }
+}
+
+/// Loads an object, without its programs. `btf`: the kernel's structures, if the programs read them.
+pub(crate) fn object(needs: &Needs, bytes: &[u8], btf: Option<&Btf>) -> Result<Ebpf, KernelError> {
     // Before Linux 5.11, maps count as locked memory, of which little is permitted. Later kernels need no limit.
     let unlimited = Rlimit { current: None, maximum: None };
     _ = setrlimit(Resource::Memlock, unlimited);
-    EbpfLoader::new().btf(Some(btf)).load(bytes).map_err(|why| match io_error(&why) {
-        Some(error) if is_denied(error) => no_right(),
-        _ => refused(name, &why),
+    EbpfLoader::new().btf(btf).load(bytes).map_err(|why| match io_error(&why) {
+        Some(error) if is_denied(error) => needs.no_right(),
+        _ => needs.refused(&why),
     })
+}
+
+/// Takes a map out of an object.
+pub(crate) fn map(object: &mut Ebpf, needs: &Needs, name: &str) -> Result<Map, KernelError> {
+    object.take_map(name).ok_or_else(|| needs.refused(&format!("it has no map {name}")))
+}
+
+/// A map of this type.
+pub(crate) fn typed<T: TryFrom<Map, Error: ToString>>(needs: &Needs, map: Map) -> Result<T, KernelError> {
+    T::try_from(map).map_err(|why| needs.refused(&why))
 }
 
 /// The kernel's description of its structures.
@@ -56,45 +151,19 @@ pub(crate) fn kernel_types() -> Result<Btf, KernelError> {
 }
 
 /// Loads one of an object's programs, and attaches it to this tracepoint.
-pub(crate) fn attach(
-    object: &mut Ebpf,
-    program: &'static str,
-    tracepoint: &'static str,
-    btf: &Btf,
-) -> Result<(), KernelError> {
-    let found = object.program_mut(program).ok_or_else(|| refused(program, &"it is not in the object"))?;
-    let found: &mut BtfTracePoint = found.try_into().map_err(|why| program_error(program, tracepoint, &why))?;
+pub(crate) fn attach(object: &mut Ebpf, needs: &Needs, tracepoint: &'static str, btf: &Btf) -> Result<(), KernelError> {
+    let found = object.program_mut(needs.program).ok_or_else(|| needs.refused(&"it is not in the object"))?;
+    let found: &mut BtfTracePoint = found.try_into().map_err(|why| needs.program_error(&why))?;
     let attached = found.load(tracepoint, btf).and_then(|()| found.attach());
-    attached.map(drop).map_err(|why| program_error(program, tracepoint, &why))
-}
-
-fn program_error(program: &'static str, tracepoint: &'static str, why: &ProgramError) -> KernelError {
-    match why {
+    attached.map(drop).map_err(|why| match why {
         ProgramError::Btf(BtfError::UnknownBtfTypeName { .. }) => KernelError::NoTracepoint(tracepoint),
-        ProgramError::LoadError { io_error, .. } if is_denied(io_error) => no_right(),
-        ProgramError::SyscallError(error) if is_denied(&error.io_error) => no_right(),
-        ProgramError::LoadError { io_error, verifier_log } => {
-            let log = verifier_log.to_string();
-            let reason = log.lines().rfind(|line| is_reason(line)).unwrap_or_default();
-            refused(program, &format!("{io_error} ({reason})"))
-        }
-        _ => refused(program, why),
-    }
+        why => needs.program_error(&why),
+    })
 }
 
 /// Whether a line of the verifier's log is its last word, and not a count of instructions.
 fn is_reason(line: &str) -> bool {
     !line.trim().is_empty() && !line.starts_with("processed ") && !line.starts_with("verification time")
-}
-
-pub(crate) fn refused(program: &'static str, why: &impl ToString) -> KernelError {
-    // Several lines would not be one error.
-    KernelError::Refused { program, why: why.to_string().lines().next_back().unwrap_or_default().to_owned() }
-}
-
-fn no_right() -> KernelError {
-    let program = std::env::current_exe().map_or_else(|_| "PROGRAM".into(), |path| path.display().to_string());
-    KernelError::NoRight { program }
 }
 
 fn io_error(why: &EbpfError) -> Option<&io::Error> {

@@ -11,7 +11,7 @@ mod record;
 pub use reason::Reason;
 
 use crate::clock::BootOffset;
-use crate::load::{KernelError, attach, kernel_types, object, refused};
+use crate::load::{KernelError, Needs, attach, kernel_types, map, object, typed};
 use aya::Ebpf;
 use aya::maps::{MapData, PerCpuArray, RingBuf};
 use record::Record;
@@ -21,7 +21,12 @@ use recoup_wire::{Endpoints, SeqNumber};
 /// The compiled bpf/retransmissions.bpf.c.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/retransmissions.bpf.o");
 
-const NAME: &str = "retransmissions";
+/// `recoup watch` needs CAP_NET_RAW besides.
+const fn needs(program: &'static str) -> Needs {
+    Needs { program, capabilities: "CAP_BPF and CAP_PERFMON", granted: "cap_net_raw,cap_bpf,cap_perfmon", linux: "5.8" }
+}
+
+const NEEDS: Needs = needs("retransmissions");
 
 /// A retransmission of the kernel's. One may leave as several packets (segmentation offload).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,18 +60,16 @@ impl Retransmissions {
     /// Without the right to load programs into the kernel, or if the kernel lacks what they need.
     pub fn open() -> Result<Self, KernelError> {
         let btf = kernel_types()?;
-        let mut object = object(NAME, OBJECT, &btf)?;
+        let mut object = object(&NEEDS, OBJECT, Some(&btf))?;
         let segments = "tcp_retransmit_skb";
         // The kernel refuses programs that read an argument which its tracepoint does not have.
-        match attach(&mut object, "segment_or_error", segments, &btf) {
-            Err(KernelError::Refused { .. }) => attach(&mut object, "segment", segments, &btf)?,
+        match attach(&mut object, &needs("segment_or_error"), segments, &btf) {
+            Err(KernelError::Refused { .. }) => attach(&mut object, &needs("segment"), segments, &btf)?,
             other => other?,
         }
-        attach(&mut object, "syn_ack", "tcp_retransmit_synack", &btf)?;
-        let mut map = |name| object.take_map(name).ok_or_else(|| refused(NAME, &format!("it has no map {name}")));
-        let (ring, lost) = (map("records")?, map("lost")?);
-        let ring = RingBuf::try_from(ring).map_err(|why| refused(NAME, &why))?;
-        let lost = PerCpuArray::try_from(lost).map_err(|why| refused(NAME, &why))?;
+        attach(&mut object, &needs("syn_ack"), "tcp_retransmit_synack", &btf)?;
+        let (ring, lost) = (map(&mut object, &NEEDS, "records")?, map(&mut object, &NEEDS, "lost")?);
+        let (ring, lost) = (typed(&NEEDS, ring)?, typed(&NEEDS, lost)?);
         Ok(Self { _object: object, ring, lost })
     }
 

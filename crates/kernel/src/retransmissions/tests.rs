@@ -22,12 +22,12 @@ fn the_kernel_takes_the_program_for_older_kernels() {
         Ok(btf) => btf,
         Err(why) => return skip(why),
     };
-    let mut object = match object(NAME, OBJECT, &btf) {
+    let mut object = match object(&NEEDS, OBJECT, Some(&btf)) {
         Ok(object) => object,
         Err(why @ KernelError::NoRight { .. }) => return skip(why),
         Err(why) => panic!("{why}"),
     };
-    attach(&mut object, "segment", "tcp_retransmit_skb", &btf).unwrap();
+    attach(&mut object, &needs("segment"), "tcp_retransmit_skb", &btf).unwrap();
 }
 
 #[test]
@@ -36,11 +36,11 @@ fn a_tracepoint_that_is_missing_is_named() {
         Ok(btf) => btf,
         Err(why) => return skip(why),
     };
-    let mut object = match object(NAME, OBJECT, &btf) {
+    let mut object = match object(&NEEDS, OBJECT, Some(&btf)) {
         Ok(object) => object,
         Err(why @ KernelError::NoRight { .. }) => return skip(why),
         Err(why) => panic!("{why}"),
     };
-    let error = attach(&mut object, "segment", "tcp_no_such_tracepoint", &btf).unwrap_err();
+    let error = attach(&mut object, &needs("segment"), "tcp_no_such_tracepoint", &btf).unwrap_err();
     assert!(matches!(error, KernelError::NoTracepoint("tcp_no_such_tracepoint")), "{error}");
 }
