@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let key = settings.key;
     let mut report = Report::open(args.guard_log.as_deref())?;
     let mut live = live::Live::open(&args.interfaces, args.allow.as_ref(), args.act && !args.handshakes_only)?;
-    let handshakes_only = settings.handshakes_only || !live.hides_reports();
+    let handshakes_only = settings.handshakes_only || live.why_not_hidden().is_some();
     if let Some(why) = live.why_not_hidden() {
         console::warning(format_args!("only handshakes are copied: {why}"));
     }
@@ -117,7 +117,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         args.interfaces.join(", ")
     ));
     live.run(&mut guard, &mut report, args.most)?;
-    let summary = report.finish(&guard, key);
+    let summary = report.finish(&guard, key, live.hidden());
     summary.lines().iter().for_each(console::status);
     if let Some(path) = &args.summary {
         summary.write(path)?;

@@ -6,6 +6,7 @@ use crate::copies::report::Report;
 use recoup::Failure;
 use recoup::signals::Signals;
 use recoup_captures::filter::{Filter, kernel_program};
+use recoup_kernel::{DuplicateReportCounts, DuplicateReports};
 use recoup_net::{LinkLayer, NetError, PacketRing, PacketSocketOptions, RingFrame};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
@@ -64,19 +65,53 @@ impl Own {
 }
 
 /// Programs that keep reports of duplicates from the kernel, by interface.
+#[derive(Default)]
 struct Hidden {
-    by_interface: HashMap<u32, ()>,
+    by_interface: HashMap<u32, DuplicateReports>,
     why_not: Option<String>,
 }
 
-impl Reports for Hidden {
-    fn hide(&mut self, _what: &Named, _interface: u32) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+impl Hidden {
+    fn attach(rings: &[PacketRing]) -> Self {
+        let mut hidden = Self::default();
+        for ring in rings {
+            match DuplicateReports::attach(ring.interface().unwrap_or_default()) {
+                Ok(reports) => _ = hidden.by_interface.insert(ring.index(), reports),
+                Err(why) => return Self { by_interface: HashMap::new(), why_not: Some(why.to_string()) },
+            }
+        }
+        hidden
     }
 
-    fn show(&mut self, _what: &Named) {}
+    fn counts(&self) -> DuplicateReportCounts {
+        let mut sum = DuplicateReportCounts::default();
+        for counts in self.by_interface.values().map(DuplicateReports::counts) {
+            sum.hidden += counts.hidden;
+            sum.dropped += counts.dropped;
+            sum.not_understood += counts.not_understood;
+        }
+        sum
+    }
+}
 
-    fn forget(&mut self, _connection: &Endpoints) {}
+/// If one of these fails, the connection's reports reach the kernel, as they do without the guard.
+impl Reports for Hidden {
+    fn hide(&mut self, what: &Named, interface: u32) -> io::Result<()> {
+        let reports = self.by_interface.get_mut(&interface).ok_or(io::ErrorKind::NotFound)?;
+        reports.hide(&what.connection, what.seq, what.seq + what.len).map_err(io::Error::other)
+    }
+
+    fn show(&mut self, what: &Named) {
+        for reports in self.by_interface.values_mut() {
+            _ = reports.stop_hiding(&what.connection, what.seq, what.seq + what.len);
+        }
+    }
+
+    fn forget(&mut self, connection: &Endpoints) {
+        for reports in self.by_interface.values_mut() {
+            _ = reports.forget(connection);
+        }
+    }
 }
 
 impl Live {
@@ -93,17 +128,17 @@ impl Live {
         };
         let open = |name: &String| PacketRing::open(Some(name), &options);
         let rings = names.iter().map(open).collect::<Result<Vec<_>, NetError>>()?;
-        let reports = Hidden { by_interface: HashMap::new(), why_not: None };
-        _ = hides;
+        let reports = if hides { Hidden::attach(&rings) } else { Hidden::default() };
         let signals = Signals::new(false)?;
         Ok(Self { rings, allow: allow.cloned(), own: Own::default(), reports, signals })
     }
 
-    /// Whether reports of copies are kept from the kernel on every interface.
-    pub fn hides_reports(&self) -> bool {
-        self.reports.why_not.is_none()
+    /// Reports that were kept from the kernel.
+    pub fn hidden(&self) -> DuplicateReportCounts {
+        self.reports.counts()
     }
 
+    /// Why the reports of copies reach the kernel, if that is to be prevented and is not.
     pub fn why_not_hidden(&self) -> Option<&str> {
         self.reports.why_not.as_deref()
     }

@@ -4,6 +4,7 @@ use crate::copies::decision::{Act, Decision, Outcome};
 use crate::copies::guard::{Event, Guard, Named};
 use crate::copies::summary::Summary;
 use recoup::Failure;
+use recoup_kernel::DuplicateReportCounts;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -63,8 +64,8 @@ impl Report {
     }
 
     /// What was done in all.
-    pub fn finish(self, guard: &Guard, key: u64) -> Summary {
-        self.summary.with_counts(guard.counts().clone(), key)
+    pub fn finish(self, guard: &Guard, key: u64, hidden: DuplicateReportCounts) -> Summary {
+        self.summary.with_counts(guard.counts().clone(), key, hidden)
     }
 }
 

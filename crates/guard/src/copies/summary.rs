@@ -3,6 +3,7 @@
 use crate::copies::decision::{Act, Kind, Outcome};
 use crate::copies::guard::{Counts, Event};
 use recoup::Failure;
+use recoup_kernel::DuplicateReportCounts;
 use recoup_support::output_file::OutputFile;
 use recoup_support::stats::{Bootstrap, Interval, Sample, Statistic};
 use serde_json::{Value, json};
@@ -87,6 +88,7 @@ pub struct Summary {
     /// From the first byte of a transfer until all of it was acknowledged.
     transfers: Times,
     counts: Counts,
+    hidden: DuplicateReportCounts,
     key: u64,
 }
 
@@ -111,8 +113,8 @@ impl Summary {
         }
     }
 
-    pub fn with_counts(self, counts: Counts, key: u64) -> Self {
-        Self { counts, key, ..self }
+    pub fn with_counts(self, counts: Counts, key: u64, hidden: DuplicateReportCounts) -> Self {
+        Self { counts, key, hidden, ..self }
     }
 
     /// For people.
@@ -123,6 +125,13 @@ impl Summary {
             "{} connections, {} of them control; {} copies sent, {} bytes",
             counts.connections, counts.control, counts.sent, counts.sent_bytes
         )];
+        let hidden = &self.hidden;
+        if hidden.hidden > 0 {
+            lines.push(format!(
+                "{} reports of copies kept from the kernel, {} of them whole segments",
+                hidden.hidden, hidden.dropped
+            ));
+        }
         if alone > 0 {
             let why: Vec<String> =
                 counts.left_alone.iter().map(|(why, count)| format!("{} {count}", why.name())).collect();
@@ -215,6 +224,8 @@ impl Summary {
             "schema": "recoup.guard.summary", "version": 1, "key": self.key,
             "connections": counts.connections, "control": counts.control, "beyond": counts.beyond,
             "sent": counts.sent, "sent_bytes": counts.sent_bytes,
+            "reports_hidden": self.hidden.hidden, "segments_dropped": self.hidden.dropped,
+            "reports_not_understood": self.hidden.not_understood,
             "left_alone": counts.left_alone.iter().map(|(why, count)| (why.name(), *count)).collect::<BTreeMap<_, _>>(),
             "held_back": counts.vetoes.iter().map(|((kind, veto), count)| {
                 json!({ "kind": kind.name(), "why": veto.name(), "count": count })
