@@ -93,7 +93,9 @@ pub struct Args {
 fn share(text: &str) -> Result<Ppm, String> {
     let number = text.strip_suffix('%').map_or_else(|| text.parse::<f64>(), |n| n.parse().map(|n: f64| n / 100.0));
     let share = number.ok().filter(|share| (0.0..=1.0).contains(share));
-    share.map(|share| Ppm::new((share * 1e6) as u32)).ok_or_else(|| "expected a share from 0 to 1, such as 0.5 or 50%".into())
+    share
+        .map(|share| Ppm::new((share * 1e6) as u32))
+        .ok_or_else(|| "expected a share from 0 to 1, such as 0.5 or 50%".into())
 }
 
 fn profile(text: &str) -> Result<Profile, String> {
@@ -116,13 +118,16 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if args.act { "guarding" } else { "a dry run on" },
         args.interfaces.join(", ")
     ));
-    live.run(&mut guard, &mut report, args.most)?;
+    let is_told = live.run(&mut guard, &mut report, args.most)?;
     let summary = report.finish(&guard, key, live.hidden());
     summary.lines().iter().for_each(console::status);
     if let Some(path) = &args.summary {
         summary.write(path)?;
     }
-    Ok(())
+    match is_told {
+        true => Ok(()),
+        false => Err(Failure::Wrong(format!("{}: no interface is left to guard", args.interfaces.join(", ")))),
+    }
 }
 
 fn settings(args: &Args) -> Result<Settings, Failure> {

@@ -5,10 +5,12 @@
 //! | `program` | the command line |
 //! | `suggest` | timers for the destinations of a capture, and what they would have changed |
 //! | `timers` | sets them for the sockets of a control group |
+//! | [`compare`] | connections that were helped beside those that were left alone |
 //! | `copies` | sends copies of SYNs, SYN-ACKs and tails |
 
 #![cfg(target_os = "linux")]
 
+pub mod compare;
 mod copies;
 pub mod program;
 mod suggest;

@@ -6,7 +6,7 @@ use crate::copies::packet::{Odd, Packet};
 use crate::copies::shadow::{Offer, Sent, Shadow, Wish};
 use recoup_recovery::{Mechanisms, Trigger};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Endpoints, Flags};
+use recoup_wire::{Endpoints, Flags, SeqNumber};
 use std::time::Duration;
 
 /// After this long without a packet a connection is forgotten: half-open, and open.
@@ -83,6 +83,8 @@ pub struct News {
 #[derive(Debug)]
 pub struct Connection {
     stage: Stage,
+    /// The sequence number of the SYN that began it, and whether this host sent it.
+    begun_by: (SeqNumber, bool),
     shadow: Option<Box<Shadow>>,
     odd: Option<Odd>,
     kept: Kept,
@@ -115,6 +117,7 @@ impl Connection {
         let stage = if packet.outgoing { Stage::Asking(offer) } else { Stage::Asked(offer) };
         let mut connection = Self {
             stage,
+            begun_by: (segment.seq, packet.outgoing),
             shadow: None,
             odd: packet.odd,
             kept: Kept::default(),
@@ -138,14 +141,9 @@ impl Connection {
         Some(connection)
     }
 
-    /// The isn of this host's first packet, if it is known.
-    pub fn isn_matches(&self, packet: &Packet<'_>) -> bool {
-        match (&self.stage, packet.outgoing) {
-            (Stage::Asked(offer), false) => offer.isn == packet.segment.seq,
-            (Stage::Asking(offer), true) => offer.isn == packet.segment.seq,
-            // A SYN that comes again, or a later one.
-            _ => self.shadow.as_ref().is_some_and(|shadow| packet.outgoing && shadow.isn() == packet.segment.seq),
-        }
+    /// Whether a SYN is the one that began it, or a repetition of that.
+    pub fn is_begun_by(&self, syn: &Packet<'_>) -> bool {
+        self.begun_by == (syn.segment.seq, syn.outgoing)
     }
 
     /// The engine begins beside the kernel, with this host's SYN or SYN-ACK.
@@ -191,7 +189,11 @@ impl Connection {
             news.is_over = true;
             return news;
         }
-        if packet.outgoing { self.on_outgoing(packet, rules, &mut news) } else { self.on_incoming(packet, &mut news) }
+        if packet.outgoing {
+            self.on_outgoing(packet, rules, &mut news)
+        } else {
+            self.on_incoming(packet, &mut news)
+        }
         self.is_closing = self.has_peer_fin && self.shadow.as_ref().is_none_or(|shadow| shadow.has_ended());
         news
     }

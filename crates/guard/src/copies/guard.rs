@@ -6,6 +6,7 @@
 //!                └─────────────── ACK: what became of it ─► outcome ◄─────────────────┘
 //! ```
 
+use crate::compare::is_control;
 use crate::copies::connection::{Connection, Exchange, News, Rules, own_first};
 use crate::copies::decision::{Act, Decision, Kind, Outcome, Veto};
 use crate::copies::limits::{Budget, FREE, Limit, SHARE};
@@ -16,9 +17,7 @@ use recoup_recovery::Mechanisms;
 use recoup_recovery::slp::LossRate;
 use recoup_units::{Instant, Ppm, Span};
 use recoup_wire::{Endpoints, Flags, SeqNumber};
-use siphasher::sip::SipHasher13;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{Hash, Hasher};
 use std::io;
 use std::time::Duration;
 
@@ -147,12 +146,8 @@ impl Guard {
         self.timers.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// Whether a connection is one of those that are left alone. Both ends and the key decide, so that one that is left alone is so
-    /// whoever asks.
     fn is_control(&self, connection: &Endpoints) -> bool {
-        let mut hasher = SipHasher13::new_with_keys(self.settings.key, 0x6775_6172_6421);
-        connection.hash(&mut hasher);
-        Ppm::ratio(hasher.finish() >> 32, 1 << 32) < self.settings.control
+        is_control(connection, self.settings.key, self.settings.control)
     }
 
     /// A packet passed an interface.
@@ -161,10 +156,10 @@ impl Guard {
         let is_first = packet.segment.flags.contains(Flags::SYN) && !packet.segment.flags.contains(Flags::ACK);
         let mut is_reused = false;
         if is_first && let Some(known) = self.connections.get(&ends) {
-            if !known.isn_matches(packet) {
-                is_reused = true;
-                self.end(&ends, reports);
-            }
+            is_reused = !known.is_begun_by(packet);
+        }
+        if is_reused {
+            self.end(&ends, reports);
         }
         if !self.connections.contains_key(&ends) {
             return self.begin(packet, ends, is_reused);
@@ -287,13 +282,22 @@ impl Guard {
     }
 
     /// The engine would send this now.
-    fn decide(&mut self, ends: &Endpoints, wish: Wish, due: Instant, now: Instant, reports: &mut dyn Reports, send: &mut Send<'_>) {
+    fn decide(
+        &mut self,
+        ends: &Endpoints,
+        wish: Wish,
+        due: Instant,
+        now: Instant,
+        reports: &mut dyn Reports,
+        send: &mut Send<'_>,
+    ) {
         let is_control = self.is_control(ends);
         let Some(connection) = self.connections.get_mut(ends) else { return };
         let Some(shadow) = connection.shadow() else { return };
         let (kind, span, isn) = (connection.kind(wish), wish.span(), shadow.isn());
         let what = Named::of(ends, isn, span);
         let (kernel_at, min_rtt) = (shadow.kernel_acts_at(), shadow.min_rtt());
+        let gap = shadow.sent_at(span).map_or(Duration::ZERO, |sent| now.since(sent));
         let bytes = connection.frame(span).map_or(0, |(frame, _)| frame.len());
         let path = self.paths.to(ends.dst.ip(), now);
         let rtt = min_rtt.or(path.shortest());
@@ -340,6 +344,7 @@ impl Guard {
             kind,
             span,
             act,
+            gap,
             rtt,
             kernel_at,
             kernel_again: None,
@@ -352,7 +357,15 @@ impl Guard {
     }
 
     /// Sends; `false` if that cannot be done.
-    fn send(&mut self, ends: &Endpoints, what: Named, span: Span, kind: Kind, reports: &mut dyn Reports, send: &mut Send<'_>) -> bool {
+    fn send(
+        &mut self,
+        ends: &Endpoints,
+        what: Named,
+        span: Span,
+        kind: Kind,
+        reports: &mut dyn Reports,
+        send: &mut Send<'_>,
+    ) -> bool {
         let Some((frame, interface)) = self.connections.get(ends).and_then(|connection| connection.frame(span)) else {
             return false;
         };

@@ -3,11 +3,11 @@
 use crate::copies::guard::{Guard, Named, Reports};
 use crate::copies::packet::{ETHERNET, Odd, Packet};
 use crate::copies::report::Report;
-use recoup::Failure;
 use recoup::signals::Signals;
+use recoup::{Failure, console};
 use recoup_captures::filter::{Filter, kernel_program};
 use recoup_kernel::{DuplicateReportCounts, DuplicateReports};
-use recoup_net::{LinkLayer, NetError, PacketRing, PacketSocketOptions, RingFrame};
+use recoup_net::{LinkLayer, NetError, PacketRing, PacketSocketOptions, Readiness, RingFrame};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use recoup_wire::bpf::Framing;
@@ -143,14 +143,14 @@ impl Live {
         self.reports.why_not.as_deref()
     }
 
-    /// Guards until a signal comes, or until `most` has passed.
+    /// Guards until a signal comes, or until `most` has passed. `false`: no interface is left.
     ///
     /// # Errors
     /// When an interface cannot be read, or the log not be written.
-    pub fn run(&mut self, guard: &mut Guard, report: &mut Report, most: Option<Duration>) -> Result<(), Failure> {
+    pub fn run(&mut self, guard: &mut Guard, report: &mut Report, most: Option<Duration>) -> Result<bool, Failure> {
         let end = most.map(|most| time::Instant::now() + most);
         let mut next_statistics = time::Instant::now() + OFTEN;
-        while !self.signals.is_end() && end.is_none_or(|end| time::Instant::now() < end) {
+        while !self.signals.is_end() && !self.rings.is_empty() && end.is_none_or(|end| time::Instant::now() < end) {
             let until_due = guard.next_time().map_or(SLEEP, |at| (at + HELD).since(now()));
             self.wait(until_due.min(SLEEP))?;
             self.read(guard);
@@ -168,16 +168,33 @@ impl Live {
             }
         }
         guard.finish(&mut self.reports);
-        report.hear(guard.take_events())
+        report.hear(guard.take_events())?;
+        Ok(!self.rings.is_empty())
     }
 
-    fn wait(&self, most: Duration) -> Result<(), Failure> {
-        let mut watched: Vec<_> = self.rings.iter().map(|ring| PollFd::new(ring, PollFlags::IN)).collect();
+    /// Waits for packets, and closes interfaces that are gone.
+    fn wait(&mut self, most: Duration) -> Result<(), Failure> {
         let most = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
+        let mut watched: Vec<_> = self.rings.iter().map(|ring| PollFd::new(ring, PollFlags::IN)).collect();
         match poll(&mut watched, Some(&most)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(why) => Err(Failure::Wrong(format!("cannot wait for packets: {why}"))),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(why) => return Err(Failure::Wrong(format!("cannot wait for packets: {why}"))),
         }
+        let failed: Vec<bool> = watched.iter().map(|ring| ring.revents().contains(PollFlags::ERR)).collect();
+        if !failed.contains(&true) {
+            return Ok(());
+        }
+        let mut left = Vec::new();
+        for (ring, has_failed) in self.rings.drain(..).zip(failed) {
+            if has_failed && ring.wait(Duration::ZERO)? == Readiness::Gone {
+                console::note(format_args!("{} is gone", ring.interface().unwrap_or_default()));
+                self.reports.by_interface.remove(&ring.index());
+            } else {
+                left.push(ring);
+            }
+        }
+        self.rings = left;
+        Ok(())
     }
 
     /// Reads all packets that are there.

@@ -97,7 +97,14 @@ pub struct Shadow {
 
 impl Shadow {
     /// Begins as this host sends its SYN or SYN-ACK at `at`.
-    pub fn new(at: Instant, own: &Offer, trigger: Trigger, kernel: &Mechanisms, helper: &Mechanisms, ip_len: u32) -> Self {
+    pub fn new(
+        at: Instant,
+        own: &Offer,
+        trigger: Trigger,
+        kernel: &Mechanisms,
+        helper: &Mechanisms,
+        ip_len: u32,
+    ) -> Self {
         let sender = |mechanisms| {
             let mut sender = Sender::new(mechanisms, USUAL_MSS, trigger, false);
             // How long the application waits is its own affair.
@@ -105,11 +112,8 @@ impl Shadow {
             sender.on_sent(at, Transmission::New(Span::new(Offset::SYN, Offset::DATA)));
             sender
         };
-        let candidate = Candidate {
-            at,
-            span: Span::new(Offset::SYN, Offset::DATA),
-            carried: Carried { ip_len, push: false },
-        };
+        let candidate =
+            Candidate { at, span: Span::new(Offset::SYN, Offset::DATA), carried: Carried { ip_len, push: false } };
         Self {
             kernel: sender(kernel),
             helper: sender(helper),
@@ -156,6 +160,11 @@ impl Shadow {
 
     pub fn min_rtt(&self) -> Option<Duration> {
         self.kernel.rtt().min()
+    }
+
+    /// When the kernel last sent the segment at the beginning of `span`.
+    pub fn sent_at(&self, span: Span) -> Option<Instant> {
+        self.kernel.board().segment_at(span.start).map(|segment| segment.sent_at)
     }
 
     /// Whether the peer has all of `span`.
@@ -331,4 +340,3 @@ impl Shadow {
         self.helper.on_sent(now, what);
     }
 }
-

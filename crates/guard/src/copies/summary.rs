@@ -1,81 +1,17 @@
 //! What was sent, repaired and saved, and the difference to the connections that were left alone.
 
+use crate::compare::Times;
 use crate::copies::decision::{Act, Kind, Outcome};
 use crate::copies::guard::{Counts, Event};
 use recoup::Failure;
 use recoup_kernel::DuplicateReportCounts;
 use recoup_support::output_file::OutputFile;
-use recoup_support::stats::{Bootstrap, Interval, Sample, Statistic};
+use recoup_support::stats::Statistic;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
-
-/// The most times that are kept of each kind for intervals; later ones are counted only.
-const MOST: usize = 200_000;
-
-/// Times of connections that were helped, and of those that were left alone, in milliseconds.
-#[derive(Clone, Debug, Default)]
-struct Times {
-    helped: Vec<f64>,
-    control: Vec<f64>,
-}
-
-impl Times {
-    fn add(&mut self, time: Duration, is_control: bool) {
-        let times = if is_control { &mut self.control } else { &mut self.helped };
-        if times.len() < MOST {
-            times.push(time.as_secs_f64() * 1e3);
-        }
-    }
-}
-
-/// The difference between helped and control in one statistic, in milliseconds.
-#[derive(Clone, Debug)]
-struct Difference {
-    statistic: Statistic,
-    helped: f64,
-    control: f64,
-    interval: Option<Interval>,
-}
-
-impl Times {
-    /// In the mean and in quantiles, with 95 % intervals by bootstrap: each group is drawn as a whole of independent times.
-    fn differences(&self, key: u64) -> Vec<Difference> {
-        let count = self.helped.len() + self.control.len();
-        if self.helped.is_empty() || self.control.is_empty() {
-            return Vec::new();
-        }
-        let units = |from: usize, values: &[f64]| {
-            let numbered: Vec<_> = (from as u32..).zip(values).map(|(unit, value)| (unit, 1, *value)).collect();
-            Sample::new(numbered.into_iter())
-        };
-        let samples = [units(0, &self.helped), units(self.helped.len(), &self.control)];
-        let bootstrap = Bootstrap::new(&samples, key, count as u32, count as u64);
-        let fewest = self.helped.len().min(self.control.len()) as u64;
-        let of = |(i, statistic): (usize, Statistic)| {
-            let [helped, control] = [&self.helped, &self.control].map(|values| value(values, statistic));
-            let interval = bootstrap.interval(helped - control, |found| found[0][i] - found[1][i]);
-            let interval = interval.filter(|_| fewest >= statistic.fewest());
-            Difference { statistic, helped, control, interval }
-        };
-        Statistic::ALL.into_iter().enumerate().map(of).collect()
-    }
-}
-
-/// The statistic of these values, which are some.
-fn value(values: &[f64], statistic: Statistic) -> f64 {
-    match statistic.share() {
-        None => values.iter().sum::<f64>() / values.len() as f64,
-        Some(share) => {
-            let mut sorted = values.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            let rank = (sorted.len() as f64 * share).ceil() as usize;
-            sorted[rank.clamp(1, sorted.len()) - 1]
-        }
-    }
-}
 
 /// Counts and times.
 #[derive(Clone, Debug, Default)]
@@ -140,8 +76,7 @@ impl Summary {
         for ((kind, act), decided) in &self.decided {
             let of = |outcome| self.settled.get(&(*kind, *act, outcome)).copied().unwrap_or(0);
             let saved = self.saved.get(&(*kind, *act)).copied().unwrap_or_default();
-            let [repaired, needless, failed] =
-                [Outcome::Repaired, Outcome::Needless, Outcome::Failed].map(of);
+            let [repaired, needless, failed] = [Outcome::Repaired, Outcome::Needless, Outcome::Failed].map(of);
             lines.push(match act {
                 Act::Sent => format!(
                     "{}: {decided} sent, {repaired} repaired a loss ({:.0} ms before the kernel, in all), {needless} not needed, {failed} did not help",
@@ -219,7 +154,8 @@ impl Summary {
             });
             json!({ "helped": times.helped.len(), "control": times.control.len(), "differences": rows.collect::<Vec<_>>() })
         };
-        let waits: BTreeMap<&str, Value> = self.waits.iter().map(|(kind, times)| (kind.name(), compared(times))).collect();
+        let waits: BTreeMap<&str, Value> =
+            self.waits.iter().map(|(kind, times)| (kind.name(), compared(times))).collect();
         json!({
             "schema": "recoup.guard.summary", "version": 1, "key": self.key,
             "connections": counts.connections, "control": counts.control, "beyond": counts.beyond,

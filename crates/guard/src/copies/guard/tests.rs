@@ -116,7 +116,8 @@ impl Test {
 
     fn syn_ack(&mut self) -> &mut Self {
         let flags = Flags::SYN | Flags::ACK;
-        let segment = Segment { seq: SeqNumber(ISN), ack: SeqNumber(PEER_ISN + 1), flags, window: 64240, ..Segment::default() };
+        let segment =
+            Segment { seq: SeqNumber(ISN), ack: SeqNumber(PEER_ISN + 1), flags, window: 64240, ..Segment::default() };
         self.packet(true, Segment { options: Self::options(true), ..segment })
     }
 
@@ -214,6 +215,11 @@ fn a_dry_run_sends_nothing_and_says_what_the_kernel_lost() {
     test.syn().syn_ack().until(1000).syn_ack().until(1080).ack(0).until(3000);
     assert_eq!(test.world.sent, []);
     assert_eq!(test.handshakes(), [(Act::Dry, Outcome::Repaired, 995)]);
+    // The client asks again as well.
+    let mut test = Test::new(Settings { acts: false, ..settings("+slp") });
+    test.syn().syn_ack().until(1010).syn().syn_ack().until(1090).ack(0).until(3000);
+    assert_eq!(test.handshakes(), [(Act::Dry, Outcome::Repaired, 1005)]);
+    assert_eq!(test.guard.counts().left_alone.len(), 0);
 }
 
 #[test]
