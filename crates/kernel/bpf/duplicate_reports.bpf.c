@@ -81,7 +81,7 @@ struct {
 } arrived SEC(".maps");
 
 // What walking the options finds. The verifier does not follow values in maps, so that each step has one state: it would follow
-// all ways through the options otherwise. A computed place in it needs no CAP_PERFMON, as one on the stack would.
+// all ways through the options otherwise.
 struct scratch {
 	// Where the next option begins.
 	volatile __u32 next;

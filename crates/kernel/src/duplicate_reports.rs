@@ -40,8 +40,9 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/duplicate_reports.bpf
 
 const NEEDS: Needs = Needs {
     program: "duplicate_reports",
-    capabilities: "CAP_BPF and CAP_NET_ADMIN",
-    granted: "cap_bpf,cap_net_admin,cap_net_raw",
+    // CAP_PERFMON: places in packets are computed.
+    capabilities: "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON",
+    granted: "cap_net_raw,cap_bpf,cap_net_admin,cap_perfmon",
     linux: "6.6",
 };
 
@@ -175,7 +176,7 @@ impl DuplicateReports {
 }
 
 fn connection(copy: &Endpoints) -> Result<ConnectionKey, KernelError> {
-    tables::key(copy).ok_or_else(|| KernelError::TwoVersions(*copy))
+    tables::key(copy).ok_or(KernelError::TwoVersions(*copy))
 }
 
 #[cfg(test)]

@@ -108,7 +108,12 @@ impl Needs {
 
     pub fn program_error(&self, why: &ProgramError) -> KernelError {
         match why {
-            ProgramError::LoadError { io_error, .. } if is_denied(io_error) => self.no_right(),
+            // The verifier's refusal is EACCES, too. It has a log, and says `!root` of what needs CAP_PERFMON.
+            ProgramError::LoadError { io_error, verifier_log }
+                if is_denied(io_error) && is_about_rights(&verifier_log.to_string()) =>
+            {
+                self.no_right()
+            }
             ProgramError::SyscallError(error) if is_denied(&error.io_error) => self.no_right(),
             ProgramError::SyscallError(error) => self.refused(&format!("{}: {}", error.call, error.io_error)),
             ProgramError::LoadError { io_error, verifier_log } => {
@@ -161,9 +166,14 @@ pub(crate) fn attach(object: &mut Ebpf, needs: &Needs, tracepoint: &'static str,
     })
 }
 
-/// Whether a line of the verifier's log is its last word, and not a count of instructions.
+fn is_about_rights(verifier_log: &str) -> bool {
+    verifier_log.trim().is_empty() || verifier_log.contains("!root")
+}
+
+/// Whether a line of the verifier's log is its last word, and not what it counted.
 fn is_reason(line: &str) -> bool {
-    !line.trim().is_empty() && !line.starts_with("processed ") && !line.starts_with("verification time")
+    let counts = ["processed ", "verification time", "stack depth"];
+    !line.trim().is_empty() && !counts.iter().any(|count| line.starts_with(count))
 }
 
 fn io_error(why: &EbpfError) -> Option<&io::Error> {

@@ -14,6 +14,9 @@
 //!   and after 3 s without the timer.
 //! - **The initial window is 10, 10 and 1 segments after 0, 1 and 2 SYN timeouts** (net/ipv4/tcp_input.c:
 //!   `tcp_init_transfer`). With a short SYN timer, an outage therefore more often ends with a window of one segment.
+//! - **A SYN timer shorter than the round trip costs SYNs, and without timestamps the initial window.** After three spurious
+//!   timeouts, the window is 10 segments if the SYN-ACK echoes the first SYN's timestamp (`tcp_try_undo_spurious_syn`), and
+//!   1 segment with `tcp_timestamps` of 0.
 //! - **A SYN-ACK timer doubles at once**: 52 ms gives SYN-ACKs at 0, 54, 162 and 374 ms. A SYN that the client retransmits is
 //!   answered besides.
 //! - **A half-open connection lives no shorter.** A listener gets a TCP_SYNCNT with which SYN-ACKs last as long as they did. It
@@ -114,7 +117,7 @@ pub struct TimerCounts {
 /// Sets timers for as long as it lives.
 pub struct Timers {
     // Dropping it detaches the program.
-    _object: Ebpf,
+    object: Ebpf,
     networks: LpmTrie<MapData, NetworkKey, NetworkTimers>,
     settings: Array<MapData, Settings>,
     counts: PerCpuArray<MapData, u64>,
@@ -146,10 +149,10 @@ impl Timers {
                 syn_ack: sysctl("tcp_synack_retries", 5)?,
             },
             syn_ack: BTreeMap::new(),
-            _object: object,
+            object,
         };
         timers.write_settings()?;
-        let program = timers._object.program_mut(NAME).ok_or_else(|| NEEDS.refused(&"it is not in the object"))?;
+        let program = timers.object.program_mut(NAME).ok_or_else(|| NEEDS.refused(&"it is not in the object"))?;
         let program: &mut SockOps = program.try_into().map_err(|why| NEEDS.program_error(&why))?;
         // A link, which others may stand beside: its flags are 0.
         let attached = program.load().and_then(|()| program.attach(folder, CgroupAttachMode::Single));

@@ -86,8 +86,12 @@ impl TwoHosts {
 
     /// Sees the first host's packets.
     pub fn packets(&self) -> Packets {
-        let options = PacketSocketOptions { block_timeout: Duration::from_millis(1), ..Default::default() };
-        Packets(self.watcher.run(move || PacketRing::open(Some("here"), &options)).unwrap().unwrap())
+        Packets::open(&self.watcher, "here")
+    }
+
+    /// Sees the second host's packets.
+    pub fn packets_there(&self) -> Packets {
+        Packets::open(&self.there, "there")
     }
 
     /// What ss(8) says about a host's connections.
@@ -181,6 +185,11 @@ impl Drop for Cgroup {
 pub struct Packets(PacketRing);
 
 impl Packets {
+    fn open(host: &Namespace, interface: &'static str) -> Self {
+        let options = PacketSocketOptions { block_timeout: Duration::from_millis(1), ..Default::default() };
+        Self(host.run(move || PacketRing::open(Some(interface), &options)).unwrap().unwrap())
+    }
+
     /// Sends a frame beside the host's TCP.
     pub fn send(&self, frame: &[u8]) -> Result<()> {
         self.0.send(frame)

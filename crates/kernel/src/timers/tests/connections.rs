@@ -1,7 +1,8 @@
 //! What open connections have of the timers.
 
 use super::*;
-use crate::two_hosts::{HERE, THERE, connect};
+use crate::two_hosts::{HERE, THERE, connect, ip};
+use recoup_wire::{Payload, decode_unverified, encode};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -71,4 +72,40 @@ fn the_initial_window_is_one_segment_after_two_syn_timeouts() {
         number(&sockets, "cwnd")
     };
     assert_eq!([0, 1, 2].map(window_after), [10.0, 10.0, 1.0]);
+}
+
+/// A SYN-ACK that comes after two SYN timeouts, because the round trip is longer than the timer: the initial window.
+fn window_after_spurious_timeouts(hosts: &TwoHosts) -> f64 {
+    let listener = hosts.there.run(|| TcpListener::bind((THERE, PORT))).unwrap().unwrap();
+    // The SYN-ACKs go to nobody until then.
+    let to_here = |hardware: &str| {
+        ip(&hosts.there, &format!("neighbour replace {HERE} lladdr {hardware} dev there nud permanent"))
+    };
+    to_here("02:00:00:00:00:99").unwrap();
+    let mut packets = hosts.packets_there();
+    let connecting = connect(&hosts.here, THERE, PORT, Duration::from_secs(5));
+    thread::sleep(Duration::from_millis(350));
+    let first = packets.frames().into_iter().find(|frame| decode_unverified(&frame[14..]).is_ok()).unwrap();
+    let decoded = decode_unverified(&first[14..]).unwrap();
+    let mut delayed = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
+    encode(&decoded.segment, &decoded.endpoints, 1, Payload::Bytes(&[]), &mut delayed).unwrap();
+    to_here("02:00:00:00:00:01").unwrap();
+    packets.send(&delayed).unwrap();
+    let client = connecting.join().unwrap().unwrap();
+    drop(listener.accept().unwrap());
+    let port = client.local_addr().unwrap().port();
+    let sockets = TwoHosts::sockets(&hosts.here, &format!("sport = :{port}"));
+    println!("{sockets}");
+    number(&sockets, "cwnd")
+}
+
+/// The echo of the first SYN's timestamp shows that its timeout was spurious (net/ipv4/tcp_input.c:
+/// `tcp_try_undo_spurious_syn`).
+#[test]
+fn the_initial_window_is_whole_after_spurious_timeouts_only_with_timestamps() {
+    let Some((hosts, mut timers)) = hosts() else { return };
+    timers.set(&network(THERE), &SocketTimers { syn: millis(100), ..Default::default() }).unwrap();
+    assert_eq!(window_after_spurious_timeouts(&hosts), 10.0);
+    hosts.set("tcp_timestamps", 0).unwrap();
+    assert_eq!(window_after_spurious_timeouts(&hosts), 1.0);
 }

@@ -61,7 +61,7 @@ fn without_report(options: &[u8], range: [u32; 2]) -> Option<Vec<u8>> {
 fn with_options(options: &[u8]) -> Vec<u8> {
     let plain = frame(v4(), &Segment { payload_len: 3, options: Options::NONE, ..ack(&[]) });
     let mut frame = [&plain[..OPTIONS_AT], options, &plain[OPTIONS_AT..]].concat();
-    frame[TCP_AT + 12] = ((20 + options.len()) / 4 << 4) as u8;
+    frame[TCP_AT + 12] = (((20 + options.len()) / 4) << 4) as u8;
     let total = (frame.len() - 14) as u16;
     frame[16..18].copy_from_slice(&total.to_be_bytes());
     frame[TCP_AT + 16..TCP_AT + 18].fill(0);
