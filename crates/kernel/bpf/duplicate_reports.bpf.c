@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// Takes the receiver's reports of duplicates (RFC 2883) out of arriving segments, if another program of this host sent the
-// duplicate. src/duplicate_reports.rs attaches it to an interface and says which.
+// Takes the receiver's reports of duplicates (RFC 2883) out of arriving segments, if another program of this host sent
+// the duplicate. src/duplicate_reports.rs attaches it to an interface and says which.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -26,7 +26,8 @@
 
 #define RANGES 4
 
-// The compiler forgets what is known of the value, so that it does not take out a test which the kernel's verifier wants to see.
+// The compiler forgets what is known of the value, so that it does not take out a test which the kernel's verifier
+// wants to see.
 #define KEEP(value) asm volatile("" : "+r"(value))
 
 // IPv4: the first four bytes of addresses. Addresses and ports are in the order of the packet.
@@ -80,8 +81,8 @@ struct {
 	__type(value, struct seen);
 } arrived SEC(".maps");
 
-// What walking the options finds. The verifier does not follow values in maps, so that each step has one state: it would follow
-// all ways through the options otherwise.
+// What walking the options finds. The verifier does not follow values in maps, so that each step has one state: it
+// would follow all ways through the options otherwise.
 struct scratch {
 	// Where the next option begins.
 	volatile __u32 next;
@@ -261,7 +262,8 @@ static __always_inline __u32 number(const struct scratch *scratch, __u32 at)
 	return (__u32)bytes[0] << 24 | (__u32)bytes[1] << 16 | (__u32)bytes[2] << 8 | bytes[3];
 }
 
-// The first block reports a duplicate if it is below the acknowledgement number, or within the second block (RFC 2883 §4).
+// The first block reports a duplicate if it is below the acknowledgement number, or within the second block (RFC 2883
+// §4).
 static __always_inline int is_duplicate(const struct scratch *scratch, __u32 ack, __u32 *start, __u32 *end)
 {
 	__u32 at = scratch->sack + 2;
@@ -299,8 +301,8 @@ static __always_inline int claim(const struct ranges *ranges, struct seen *seen,
 	return 0;
 }
 
-// Copies the options without the first block of SACK. NOPs fill its place after the option; without another block, there is no
-// option.
+// Copies the options without the first block of SACK. NOPs fill its place after the option; without another block,
+// there is no option.
 static __always_inline void remove_block(struct scratch *scratch)
 {
 	__u32 sack = scratch->sack;
@@ -329,8 +331,8 @@ static __always_inline void remove_block(struct scratch *scratch)
 	}
 }
 
-// The place of the network header: after an Ethernet header, or first. Places are from the network header elsewhere, but the
-// packet is written from its start.
+// The place of the network header: after an Ethernet header, or first. Places are from the network header elsewhere,
+// but the packet is written from its start.
 static __always_inline int network_at(const struct __sk_buff *skb)
 {
 	__u32 header[5], there[5];
@@ -354,9 +356,11 @@ static __always_inline int write(struct __sk_buff *skb, const struct segment *se
 	if (network < 0 || options < 1 || options > LONGEST_OPTIONS)
 		return -1;
 	at = network + segment->tcp_at;
-	difference = bpf_csum_diff((void *)scratch->before, LONGEST_OPTIONS, (void *)scratch->after, LONGEST_OPTIONS, 0);
-	// No flag: the sum over the whole packet (CHECKSUM_COMPLETE) stays, because the checksum field changes by as much. And a
-	// checksum that is left to hardware (CHECKSUM_PARTIAL) has no options in it, which the kernel knows.
+	difference = bpf_csum_diff((void *)scratch->before, LONGEST_OPTIONS,
+				   (void *)scratch->after, LONGEST_OPTIONS, 0);
+	// No flag: the sum over the whole packet (CHECKSUM_COMPLETE) stays, because the checksum field changes by as
+	// much. And a checksum that is left to hardware (CHECKSUM_PARTIAL) has no options in it, which the kernel
+	// knows.
 	if (bpf_skb_store_bytes(skb, at + sizeof(struct tcp), scratch->after, options, 0))
 		return -1;
 	return bpf_l4_csum_replace(skb, at + __builtin_offsetof(struct tcp, checksum), 0, difference, 0);
@@ -402,10 +406,10 @@ int duplicate_reports(struct __sk_buff *skb)
 	}
 	if (!buffer->blocks || !is_duplicate(buffer, ack, &start, &end) || !claim(ranges, seen, start, end))
 		return TCX_NEXT;
-	// What is left would be a bare duplicate acknowledgement, which the kernel takes for a sign of a loss or of a probe's fate.
-	// Other flags, reserved bits and unknown options have a meaning of their own.
-	if (is_repeated && buffer->blocks == 1 && !buffer->has_others && !segment.payload && segment.tcp.flags == ACK_ALONE &&
-	    !(segment.tcp.length & 0x0f)) {
+	// What is left would be a bare duplicate acknowledgement, which the kernel takes for a sign of a loss or of a
+	// probe's fate. Other flags, reserved bits and unknown options have a meaning of their own.
+	if (is_repeated && buffer->blocks == 1 && !buffer->has_others && !segment.payload &&
+	    segment.tcp.flags == ACK_ALONE && !(segment.tcp.length & 0x0f)) {
 		count(HIDDEN);
 		count(DROPPED);
 		return TCX_DROP;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// Sets timers of new connections by the address of the other host. src/timers.rs attaches it to a cgroup, fills its tables
-// and says what the kernel makes of it.
+// Sets timers of new connections by the address of the other host. src/timers.rs attaches it to a cgroup, fills its
+// tables and says what the kernel makes of it.
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -71,7 +71,8 @@ struct {
 	__type(value, __u32);
 } listeners SEC(".maps");
 
-// The kernel asks for the SYN timer after each timeout. It must not change then: the number of retransmissions was chosen for it.
+// The kernel asks for the SYN timer after each timeout. It must not change then: the number of retransmissions was
+// chosen for it.
 struct connecting {
 	// The SYN timer, in ticks. 0: the kernel's own.
 	__u32 syn;

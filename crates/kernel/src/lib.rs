@@ -1,5 +1,5 @@
-//! Programs that run in the kernel: what they report, and what they are told. `bpf/` has their source in C and the compiled
-//! objects, so that building Recoup needs Rust alone; `bpf/build` compiles them anew.
+//! Programs that run in the kernel: what they report, and what they are told. `bpf/` has their source in C and the
+//! compiled objects, so that building Recoup needs Rust alone; `bpf/build` compiles them anew.
 //!
 //! ```text
 //! bpf/NAME.bpf.c ─► bpf/NAME.bpf.o ─► load: fits it to the running kernel ◄─► tables and ring buffers ◄─► values with types

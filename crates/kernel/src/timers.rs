@@ -6,30 +6,32 @@
 //! # What the kernel makes of it
 //! Measured with Linux 6.18 and HZ=250, in `timers/tests`.
 //!
-//! - **A timer is late by 2 to 8 ms**, because the kernel counts ticks and puts timers on a wheel. A SYN timer of 52 ms gives SYNs
-//!   at 0, 54, 110, 166, 222, 278, 390 and 602 ms: the first `tcp_syn_linear_timeouts` (4) timeouts do not double.
-//! - **connect() gives up no sooner.** The kernel counts retransmissions, so a socket with a SYN timer gets a TCP_SYNCNT
-//!   with which they last as long as they did ([`syn_retries`]). This also holds for a TCP_SYNCNT that the program has set.
-//!   getsockopt(2) shows the new number. With `tcp_syn_retries` of 1 and a timer of 8 ms, connect() gives up after 4.4 s,
-//!   and after 3 s without the timer.
+//! - **A timer is late by 2 to 8 ms**, because the kernel counts ticks and puts timers on a wheel. A SYN timer of 52 ms
+//!   gives SYNs at 0, 54, 110, 166, 222, 278, 390 and 602 ms: the first `tcp_syn_linear_timeouts` (4) timeouts do not
+//!   double.
+//! - **connect() gives up no sooner.** The kernel counts retransmissions, so a socket with a SYN timer gets a
+//!   TCP_SYNCNT with which they last as long as they did ([`syn_retries`]). This also holds for a TCP_SYNCNT that the
+//!   program has set. getsockopt(2) shows the new number. With `tcp_syn_retries` of 1 and a timer of 8 ms, connect()
+//!   gives up after 4.4 s, and after 3 s without the timer.
 //! - **The initial window is 10, 10 and 1 segments after 0, 1 and 2 SYN timeouts** (net/ipv4/tcp_input.c:
 //!   `tcp_init_transfer`). With a short SYN timer, an outage therefore more often ends with a window of one segment.
-//! - **A SYN timer shorter than the round trip costs SYNs, and without timestamps the initial window.** After three spurious
-//!   timeouts, the window is 10 segments if the SYN-ACK echoes the first SYN's timestamp (`tcp_try_undo_spurious_syn`), and
-//!   1 segment with `tcp_timestamps` of 0.
-//! - **A SYN-ACK timer doubles at once**: 52 ms gives SYN-ACKs at 0, 54, 162 and 374 ms. A SYN that the client retransmits is
-//!   answered besides.
-//! - **A half-open connection lives no shorter.** A listener gets a TCP_SYNCNT with which SYN-ACKs last as long as they did. It
-//!   is that for the shortest SYN-ACK timer of all networks, and it holds for all clients: those without a SYN-ACK timer
-//!   are answered more often, and their half-open connections live longer. With a timer of 52 ms, a listener retransmits 10 times
-//!   instead of 5. Clients without a timer then have 607 s instead of 63 s.
+//! - **A SYN timer shorter than the round trip costs SYNs, and without timestamps the initial window.** After three
+//!   spurious timeouts, the window is 10 segments if the SYN-ACK echoes the first SYN's timestamp
+//!   (`tcp_try_undo_spurious_syn`), and 1 segment with `tcp_timestamps` of 0.
+//! - **A SYN-ACK timer doubles at once**: 52 ms gives SYN-ACKs at 0, 54, 162 and 374 ms. A SYN that the client
+//!   retransmits is answered besides.
+//! - **A half-open connection lives no shorter.** A listener gets a TCP_SYNCNT with which SYN-ACKs last as long as they
+//!   did. It is that for the shortest SYN-ACK timer of all networks, and it holds for all clients: those without a
+//!   SYN-ACK timer are answered more often, and their half-open connections live longer. With a timer of 52 ms, a
+//!   listener retransmits 10 times instead of 5. Clients without a timer then have 607 s instead of 63 s.
 //! - **SYN cookies have no timer**: the kernel keeps no connection request. Clients still connect.
-//! - **A connection that this machine opens has the least RTO at once**: 24 ms for 20 ms and a round trip of 0.04 ms. An
-//!   accepted one begins with the kernel's 204 ms, because its first RTO is computed before the program is called. It has
-//!   124 ms after 4 round trips, 56 ms after 8 and 32 ms after 14.
+//! - **A connection that this machine opens has the least RTO at once**: 24 ms for 20 ms and a round trip of 0.04 ms.
+//!   An accepted one begins with the kernel's 204 ms, because its first RTO is computed before the program is called.
+//!   It has 124 ms after 4 round trips, 56 ms after 8 and 32 ms after 14.
 //!
 //! # What is not reached
-//! - **Sockets that a process opened before it came into the cgroup**: a socket stays in the cgroup where it was opened.
+//! - **Sockets that a process opened before it came into the cgroup**: a socket stays in the cgroup where it was
+//!   opened.
 //! - **Listeners that listened before a SYN-ACK timer of this length was set.** The program cannot change their
 //!   number of retransmissions, so their clients keep the kernel's timer.
 //! - **Connections that are open, or being opened**, keep the timers that they have.
@@ -39,8 +41,9 @@
 //! Timers of open connections, and TCP_SYNCNT of listeners. A listener that then has the kernel's timer keeps half-open
 //! connections longer until it is opened again.
 //!
-//! `tcp_syn_retries`, `tcp_syn_linear_timeouts` and `tcp_synack_retries` are read once, from one network namespace. If the
-//! cgroup has sockets in others with other values, a listener there may get the number of retransmissions of this one.
+//! `tcp_syn_retries`, `tcp_syn_linear_timeouts` and `tcp_synack_retries` are read once, from one network namespace. If
+//! the cgroup has sockets in others with other values, a listener there may get the number of retransmissions of this
+//! one.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -132,8 +135,8 @@ impl Timers {
     /// When connections give up by themselves is read from the calling thread's network namespace.
     ///
     /// # Errors
-    /// If the folder is no cgroup of version 2, without the right to load programs into the kernel, or if the kernel lacks
-    /// what they need.
+    /// If the folder is no cgroup of version 2, without the right to load programs into the kernel, or if the kernel
+    /// lacks what they need.
     pub fn attach(cgroup: &Path) -> Result<Self, KernelError> {
         let folder = open(cgroup)?;
         let mut object = object(&NEEDS, OBJECT, None)?;

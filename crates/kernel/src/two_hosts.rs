@@ -1,5 +1,5 @@
-//! For tests: two hosts, each a network namespace, joined by a pair of interfaces. The sockets of the first are in a cgroup of
-//! their own. Where the system does not permit them, the test is skipped.
+//! For tests: two hosts, each a network namespace, joined by a pair of interfaces. The sockets of the first are in a
+//! cgroup of their own. Where the system does not permit them, the test is skipped.
 
 use recoup_net::{Namespace, NamespaceTarget, PacketRing, PacketSocketOptions, RingFrame};
 use recoup_testing::skip;

@@ -23,7 +23,8 @@ pub type SeenValue = [u8; 40];
 const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
 
-/// The connection of a copy that this host sent: the program sees the other direction. `None` if the IP versions differ.
+/// The connection of a copy that this host sent: the program sees the other direction. `None` if the IP versions
+/// differ.
 pub fn key(copy: &Endpoints) -> Option<ConnectionKey> {
     let [local, remote] = [copy.src, copy.dst].map(|end| SocketAddr::new(end.ip().to_canonical(), end.port()));
     let family = match (local.ip(), remote.ip()) {

@@ -75,8 +75,7 @@ fn the_initial_window_is_one_segment_after_two_syn_timeouts() {
 }
 
 /// A SYN-ACK that comes after two SYN timeouts, because the round trip is longer than the timer: the initial window.
-fn window_after_spurious_timeouts(hosts: &TwoHosts) -> f64 {
-    let listener = hosts.there.run(|| TcpListener::bind((THERE, PORT))).unwrap().unwrap();
+fn window_after_spurious_timeouts(hosts: &TwoHosts, listener: &TcpListener) -> f64 {
     // The SYN-ACKs go to nobody until then.
     let to_here = |hardware: &str| {
         ip(&hosts.there, &format!("neighbour replace {HERE} lladdr {hardware} dev there nud permanent"))
@@ -105,7 +104,8 @@ fn window_after_spurious_timeouts(hosts: &TwoHosts) -> f64 {
 fn the_initial_window_is_whole_after_spurious_timeouts_only_with_timestamps() {
     let Some((hosts, mut timers)) = hosts() else { return };
     timers.set(&network(THERE), &SocketTimers { syn: millis(100), ..Default::default() }).unwrap();
-    assert_eq!(window_after_spurious_timeouts(&hosts), 10.0);
+    let listener = hosts.there.run(|| TcpListener::bind((THERE, PORT))).unwrap().unwrap();
+    assert_eq!(window_after_spurious_timeouts(&hosts, &listener), 10.0);
     hosts.set("tcp_timestamps", 0).unwrap();
-    assert_eq!(window_after_spurious_timeouts(&hosts), 1.0);
+    assert_eq!(window_after_spurious_timeouts(&hosts, &listener), 1.0);
 }

@@ -6,7 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Instant as Time;
 
-/// The kernel's timers are late by up to a tenth (kernel/time/timer.c: the timer wheel), and by what else this machine does.
+/// The kernel's timers are late by up to a tenth (kernel/time/timer.c: the timer wheel), and by what else this machine
+/// does.
 fn is_about(measured: u64, asked: u64) -> bool {
     (asked..=asked + 300).contains(&measured)
 }
