@@ -30,7 +30,7 @@
 
 mod tables;
 
-use crate::load::{KernelError, Needs, map, object, typed};
+use crate::load::{KernelError, Needs, map, object, persist, typed};
 use aya::Ebpf;
 use aya::maps::{HashMap, MapData, MapError, PerCpuArray};
 use aya::programs::links::LinkOrder;
@@ -104,7 +104,8 @@ impl DuplicateReports {
             counts: typed(&NEEDS, counts)?,
             number: 0,
         };
-        reports.program()?.load().map_err(|why| NEEDS.program_error(&why))?;
+        let program = reports.program()?;
+        persist(|| program.load()).map_err(|why| NEEDS.program_error(&why))?;
         Ok(reports)
     }
 

@@ -155,11 +155,32 @@ pub(crate) fn kernel_types() -> Result<Btf, KernelError> {
     })
 }
 
+/// How often libbpf tries to load a program (PROG_LOAD_ATTEMPTS).
+const ATTEMPTS: usize = 5;
+
+/// Loads a program by `load`, again if a signal interrupted the kernel while it checked the program (EAGAIN).
+pub(crate) fn persist(load: impl FnMut() -> Result<(), ProgramError>) -> Result<(), ProgramError> {
+    repeat(load, |why| match why {
+        ProgramError::LoadError { io_error, .. } => io_error.kind() == ErrorKind::WouldBlock,
+        _ => false,
+    })
+}
+
+fn repeat<E>(mut attempt: impl FnMut() -> Result<(), E>, is_interrupted: impl Fn(&E) -> bool) -> Result<(), E> {
+    for _ in 1..ATTEMPTS {
+        match attempt() {
+            Err(why) if is_interrupted(&why) => {}
+            result => return result,
+        }
+    }
+    attempt()
+}
+
 /// Loads one of an object's programs, and attaches it to this tracepoint.
 pub(crate) fn attach(object: &mut Ebpf, needs: &Needs, tracepoint: &'static str, btf: &Btf) -> Result<(), KernelError> {
     let found = object.program_mut(needs.program).ok_or_else(|| needs.refused(&"it is not in the object"))?;
     let found: &mut BtfTracePoint = found.try_into().map_err(|why| needs.program_error(&why))?;
-    let attached = found.load(tracepoint, btf).and_then(|()| found.attach());
+    let attached = persist(|| found.load(tracepoint, btf)).and_then(|()| found.attach());
     attached.map(drop).map_err(|why| match why {
         ProgramError::Btf(BtfError::UnknownBtfTypeName { .. }) => KernelError::NoTracepoint(tracepoint),
         why => needs.program_error(&why),
@@ -188,4 +209,28 @@ fn io_error(why: &EbpfError) -> Option<&io::Error> {
 
 fn is_denied(error: &io::Error) -> bool {
     error.kind() == ErrorKind::PermissionDenied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Attempts that end so, one after the other: how many are made, and the last result.
+    fn attempts(results: &[Result<(), &'static str>]) -> (usize, Result<(), &'static str>) {
+        let mut made = 0;
+        let attempt = || {
+            made += 1;
+            results[made - 1]
+        };
+        let result = repeat(attempt, |why| *why == "interrupted");
+        (made, result)
+    }
+
+    #[test]
+    fn what_a_signal_interrupts_is_tried_again_but_not_for_ever() {
+        let interrupted = Err("interrupted");
+        assert_eq!(attempts(&[interrupted, interrupted, Ok(())]), (3, Ok(())));
+        assert_eq!(attempts(&[interrupted, Err("refused"), Ok(())]), (2, Err("refused")));
+        assert_eq!(attempts(&[interrupted; ATTEMPTS]), (ATTEMPTS, interrupted));
+    }
 }

@@ -56,7 +56,7 @@ mod tables;
 pub use retries::{jiffy, syn_retries};
 
 use crate::Network;
-use crate::load::{KernelError, Needs, map, object, typed};
+use crate::load::{KernelError, Needs, map, object, persist, typed};
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, MapData, PerCpuArray};
@@ -158,7 +158,7 @@ impl Timers {
         let program = timers.object.program_mut(NAME).ok_or_else(|| NEEDS.refused(&"it is not in the object"))?;
         let program: &mut SockOps = program.try_into().map_err(|why| NEEDS.program_error(&why))?;
         // A link, which others may stand beside: its flags are 0.
-        let attached = program.load().and_then(|()| program.attach(folder, CgroupAttachMode::Single));
+        let attached = persist(|| program.load()).and_then(|()| program.attach(folder, CgroupAttachMode::Single));
         attached.map_err(|why| NEEDS.program_error(&why))?;
         Ok(timers)
     }
