@@ -244,7 +244,7 @@ mod linux {
         fs::File::create(root.join("endless"))?.set_len(1 << 36)?;
         let name = folder.display();
         let text = format!(
-            "daemon off; worker_processes 1; pid {name}/pid; error_log {name}/errors;
+            "daemon off; master_process off; pid {name}/pid; error_log {name}/errors;
             events {{ worker_connections 4096; }}
             http {{
                 access_log off; sendfile on;
@@ -258,7 +258,7 @@ mod linux {
         Command::new("chmod").args(["-R", "a+rX"]).arg(folder).status()?;
         let mut nginx = Command::new("nginx");
         nginx.args(["-c", &format!("{name}/nginx.conf"), "-e", &format!("{name}/errors")]);
-        let nginx = Running(nginx.spawn().map_err(|why| format!("nginx: {why}"))?);
+        let nginx = Running(nginx.stdout(Stdio::null()).spawn().map_err(|why| format!("nginx: {why}"))?);
         thread::sleep(Duration::from_millis(300));
         Ok(nginx)
     }
