@@ -247,7 +247,7 @@ mod linux {
             "daemon off; master_process off; pid {name}/pid; error_log {name}/errors;
             events {{ worker_connections 4096; }}
             http {{
-                access_log off; sendfile on;
+                access_log off; sendfile on; tcp_nopush on;
                 client_body_temp_path {name}/a; proxy_temp_path {name}/b; fastcgi_temp_path {name}/c;
                 uwsgi_temp_path {name}/d; scgi_temp_path {name}/e;
                 server {{ listen {PORT}; listen 81; root {name}/root; }}
