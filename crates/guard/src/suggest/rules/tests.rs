@@ -1,0 +1,106 @@
+use super::*;
+use recoup_trace::finding::RttQuantiles;
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn opened(rtts: Vec<Duration>) -> PathFacts {
+    let connections = rtts.len() as u64;
+    PathFacts { connections, opened: HandshakeFacts { rtts, ..HandshakeFacts::default() }, ..PathFacts::default() }
+}
+
+#[test]
+fn a_first_timeout_needs_twenty_handshakes() {
+    assert_eq!(Suggestions::of(&opened(vec![ms(60); 19])).syn, Suggestion::Unknown(Unknown::Handshakes));
+    // 60 ms · 1.5 = 90 ms are 22.5 ticks: 23 and one more.
+    let found = Suggestions::of(&opened(vec![ms(60); 20]));
+    assert_eq!(found.syn, Suggestion::Lower(ms(96)));
+    assert_eq!(found.syn_ack, Suggestion::Unknown(Unknown::Handshakes));
+}
+
+#[test]
+fn the_variance_counts_where_it_is_large() {
+    // SRTT 110, RTTVAR 55; then |110 − 10| = 100: RTTVAR 66.25, SRTT 97.5.
+    assert_eq!(smoothed(&[ms(110), ms(10)]), Duration::from_secs_f64(0.0975 + 4.0 * 0.06625));
+    let rtts: Vec<Duration> = (0..20).map(|i| if i % 2 == 0 { ms(10) } else { ms(110) }).collect();
+    let smoothed = smoothed(&rtts);
+    assert!(smoothed > ms(110).mul_f64(MARGIN), "{smoothed:?}");
+    assert_eq!(Suggestions::of(&opened(rtts)).syn, Suggestion::Lower(rounded(smoothed)));
+}
+
+#[test]
+fn one_in_a_thousand_round_trips_may_be_longer() {
+    let with = |n: usize| {
+        let mut rtts = vec![ms(40); n];
+        rtts[3] = ms(600);
+        Suggestions::of(&opened(rtts)).syn
+    };
+    // 600 ms · 1.5 is more than 0.9 s.
+    assert_eq!(with(999), Suggestion::Usual(Usual::Needed));
+    assert_eq!(with(1_000), Suggestion::Lower(ms(64)));
+}
+
+#[test]
+fn short_paths_keep_the_shortest_timeout_and_long_ones_the_kernels() {
+    // 40 ms are 10 ticks, and one more.
+    assert_eq!(Suggestions::of(&opened(vec![Duration::from_micros(300); 50])).syn, Suggestion::Lower(ms(44)));
+    assert_eq!(Suggestions::of(&opened(vec![ms(650); 50])).syn, Suggestion::Usual(Usual::Needed));
+}
+
+#[test]
+fn spurious_handshakes_keep_the_kernels_timer() {
+    let mut facts = opened(vec![ms(60); 50]);
+    (facts.opened.repeated, facts.opened.spurious) = (1, 1);
+    assert_eq!(Suggestions::of(&facts).syn, Suggestion::Usual(Usual::Spurious));
+    facts.opened.spurious = 0;
+    assert_eq!(Suggestions::of(&facts).syn, Suggestion::Lower(ms(96)));
+}
+
+#[test]
+fn the_round_trips_of_data_bound_first_timeouts() {
+    let mut facts = opened(vec![ms(60); 50]);
+    facts.data = vec![RttQuantiles { samples: 10, p50: ms(60), p99: ms(130), max: ms(300), ..RttQuantiles::default() }];
+    // 130 ms are 32.5 ticks.
+    assert_eq!(Suggestions::of(&facts).syn, Suggestion::Lower(ms(136)));
+}
+
+fn data(connections: usize, samples: u64, p99: u64, max: u64) -> PathFacts {
+    let rtt = RttQuantiles { samples, p50: ms(60), p99: ms(p99), max: ms(max), ..RttQuantiles::default() };
+    PathFacts { connections: connections as u64, data: vec![rtt; connections], ..PathFacts::default() }
+}
+
+#[test]
+fn the_least_rto_covers_delayed_acks() {
+    let of = |facts: &PathFacts| Suggestions::of(facts).least_rto;
+    assert_eq!(of(&data(4, 100, 70, 80)), Suggestion::Unknown(Unknown::Data));
+    assert_eq!(of(&data(5, 19, 70, 80)), Suggestion::Unknown(Unknown::Data));
+    // A delay of 40 ms is possible, though none shows.
+    assert_eq!(of(&data(5, 20, 70, 80)), Suggestion::Lower(ms(44)));
+    // 40 ms · 1.5 = 60 ms; 90 ms.
+    assert_eq!(of(&data(5, 20, 100, 110)), Suggestion::Lower(ms(64)));
+    assert_eq!(of(&data(5, 20, 100, 150)), Suggestion::Lower(ms(96)));
+    assert_eq!(of(&data(5, 20, 100, 260)), Suggestion::Usual(Usual::Needed));
+    let spurious = PathFacts { spurious_timeouts: 1, ..data(5, 20, 70, 80) };
+    assert_eq!(of(&spurious), Suggestion::Usual(Usual::Spurious));
+}
+
+#[test]
+fn the_delay_of_acks_is_lowered_only_for_peers_that_waited() {
+    assert_eq!(Suggestions::of(&PathFacts::default()).most_ack_delay, Suggestion::Unknown(Unknown::Waiters));
+    let facts = PathFacts { waiters: 2, nagle: ms(80), ..PathFacts::default() };
+    // Two ticks and one more.
+    assert_eq!(Suggestions::of(&facts).most_ack_delay, Suggestion::Lower(ms(12)));
+}
+
+#[test]
+fn a_network_says_only_what_is_new() {
+    let around = Some(ms(100));
+    assert_eq!(Suggestion::Unknown(Unknown::Handshakes).within(around), around);
+    assert_eq!(Suggestion::Lower(ms(84)).within(around), around);
+    assert_eq!(Suggestion::Lower(ms(80)).within(around), Some(ms(80)));
+    // A path that needs more gets it, however little that is.
+    assert_eq!(Suggestion::Lower(ms(104)).within(around), Some(ms(104)));
+    assert_eq!(Suggestion::Usual(Usual::Spurious).within(around), None);
+    assert_eq!(Suggestion::Lower(ms(800)).within(None), Some(ms(800)));
+}

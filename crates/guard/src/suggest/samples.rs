@@ -1,0 +1,209 @@
+//! What a capture shows of the paths between this host and each of the others.
+
+use recoup_captures::analysis::{Collector, Vantages, View};
+use recoup_captures::whatif::captured_end;
+use recoup_recovery::Trigger;
+use recoup_tcp::flow::Host;
+use recoup_trace::analyze::Findings;
+use recoup_trace::finding::{
+    Cause, Connection, HeldConnections, Opening, Retransmission, Revision, RttQuantiles, Verdict,
+};
+use recoup_units::Instant;
+use std::mem::take;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// The end of a connection that this host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// It opened the connection: its first packet is a SYN.
+    Client,
+    /// It accepted it: its first packet is a SYN-ACK.
+    Server,
+}
+
+/// What one connection shows, captured at this host.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// When it began.
+    pub at: Instant,
+    /// The other host.
+    pub peer: IpAddr,
+    /// This host's end.
+    pub side: Side,
+    /// The round-trip time of its handshake, if each packet of it was sent once (RFC 6298 §3, Karn's algorithm).
+    pub handshake: Option<Duration>,
+    /// Retransmissions of this host's SYN or SYN-ACK.
+    pub repeats: u32,
+    /// From this host's first SYN or SYN-ACK to its last.
+    pub waited: Duration,
+    /// Whether one of those retransmissions was spurious.
+    pub is_spurious: bool,
+    /// The round-trip times of this host's data.
+    pub data: Option<RttQuantiles>,
+    /// Whether a retransmission timeout of this host was spurious.
+    pub has_spurious_timeout: bool,
+    /// The time that both ends lost.
+    pub lost: Duration,
+    /// The time that the other host lost, because it waited for ACKs that this host delayed.
+    pub nagle: Duration,
+}
+
+impl Sample {
+    /// `None` if the connection was not captured at one of its ends from its beginning.
+    fn of(connection: &Connection, rows: &[Retransmission]) -> Option<Self> {
+        if connection.opening != Opening::Handshake {
+            return None;
+        }
+        let ends = connection.endpoints;
+        let (side, own) = match captured_end(connection)? {
+            Host::Client => (Side::Client, 0),
+            Host::Server => (Side::Server, 1),
+        };
+        // A merged file shows the connection at several points.
+        if !connection.capture_point.is_nearest_to_sender(own) {
+            return None;
+        }
+        let (here, peer) = if own == 0 { (ends.src, ends.dst) } else { (ends.dst, ends.src) };
+        let repeats: Vec<&Retransmission> = rows.iter().filter(|row| row.syn && row.endpoints.src == here).collect();
+        let [mine, theirs] = [&connection.directions[own], &connection.directions[1 - own]];
+        Some(Self {
+            at: connection.begun,
+            peer: peer.ip(),
+            side,
+            handshake: connection.handshake_rtt,
+            repeats: repeats.len() as u32,
+            waited: repeats.iter().filter_map(|row| row.detection).max().unwrap_or_default(),
+            is_spurious: repeats.iter().any(|row| row.verdict == Verdict::Spurious),
+            data: mine.rtt.filter(|rtt| rtt.samples > 0),
+            has_spurious_timeout: mine.retransmissions.count(Some(Trigger::Rto), Verdict::Spurious) > 0,
+            lost: connection.lost().total(),
+            nagle: theirs.lost.of(Cause::NagleDelayedAck),
+        })
+    }
+}
+
+/// Collects the samples of a capture.
+#[derive(Debug, Default)]
+pub struct Samples {
+    /// In the order of time.
+    pub all: Vec<Sample>,
+    /// Connections of the capture.
+    connections: u64,
+    vantages: Vantages,
+    held: HeldConnections,
+}
+
+impl Samples {
+    fn add(&mut self, connection: &Connection, rows: &[Retransmission]) {
+        self.connections += 1;
+        self.all.extend(Sample::of(connection, rows));
+    }
+}
+
+impl Findings for Samples {
+    fn connection(&mut self, connection: Connection, rows: &[Retransmission]) {
+        self.vantages.add(&connection);
+        let mut held = take(&mut self.held);
+        held.add(connection, rows, |connection, rows| self.add(&connection, rows));
+        self.held = held;
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.vantages.revised += u64::from(self.held.revise(revision));
+    }
+}
+
+impl View for Samples {
+    fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    fn vantages(&self) -> &Vantages {
+        &self.vantages
+    }
+}
+
+impl Collector for Samples {
+    fn merge(&mut self, other: Self) {
+        self.all.extend(other.all);
+        self.connections += other.connections;
+        self.vantages.merge(&other.vantages);
+        self.held.merge(other.held);
+    }
+
+    fn order(&mut self) {
+        let held = take(&mut self.held);
+        held.release_all(|connection, rows| self.add(&connection, rows));
+        self.all.sort_by_key(|sample| (sample.at, sample.peer));
+    }
+}
+
+/// What the connections with a network show.
+#[derive(Clone, Debug, Default)]
+pub struct PathFacts {
+    /// Connections.
+    pub connections: u64,
+    /// Those that this host opened.
+    pub opened: HandshakeFacts,
+    /// Those that it accepted.
+    pub accepted: HandshakeFacts,
+    /// The round-trip times of this host's data: one value for each connection.
+    pub data: Vec<RttQuantiles>,
+    /// Connections with a spurious retransmission timeout of this host.
+    pub spurious_timeouts: u64,
+    /// Connections whose other host waited for ACKs that this host delayed.
+    pub waiters: u64,
+    /// The time that those lost by it.
+    pub nagle: Duration,
+}
+
+/// What the handshakes show that this host began, or that it answered.
+#[derive(Clone, Debug, Default)]
+pub struct HandshakeFacts {
+    /// The round-trip times of handshakes whose packets were sent once, in the order of time.
+    pub rtts: Vec<Duration>,
+    /// Handshakes with a retransmission of this host.
+    pub repeated: u64,
+    /// Those of them with a spurious one.
+    pub spurious: u64,
+}
+
+impl HandshakeFacts {
+    fn add(&mut self, sample: &Sample) {
+        self.rtts.extend(sample.handshake);
+        self.repeated += u64::from(sample.repeats > 0);
+        self.spurious += u64::from(sample.is_spurious);
+    }
+
+    /// Handshakes.
+    pub fn count(&self) -> u64 {
+        self.rtts.len() as u64 + self.repeated
+    }
+}
+
+impl PathFacts {
+    /// What these samples show. They come in the order of time.
+    pub fn of<'a>(samples: impl Iterator<Item = &'a Sample>) -> Self {
+        let mut facts = Self::default();
+        for sample in samples {
+            facts.connections += 1;
+            match sample.side {
+                Side::Client => facts.opened.add(sample),
+                Side::Server => facts.accepted.add(sample),
+            }
+            facts.data.extend(sample.data);
+            facts.spurious_timeouts += u64::from(sample.has_spurious_timeout);
+            facts.waiters += u64::from(!sample.nagle.is_zero());
+            facts.nagle += sample.nagle;
+        }
+        facts
+    }
+
+    /// The round-trip times of all handshakes, ascending.
+    pub fn handshake_rtts(&self) -> Vec<Duration> {
+        let mut all: Vec<Duration> = self.opened.rtts.iter().chain(&self.accepted.rtts).copied().collect();
+        all.sort_unstable();
+        all
+    }
+}
