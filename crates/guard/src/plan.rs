@@ -14,7 +14,7 @@
 
 mod read;
 
-pub use read::{PlanError, read};
+pub use read::read;
 
 use recoup_kernel::{Network, SocketTimers, jiffy};
 use recoup_support::quantity::format_duration;

@@ -146,9 +146,10 @@ mod tests {
             handshake: Some(ms(60)),
             repeats: 0,
             waited: Duration::ZERO,
-            is_spurious: false,
+            answered: None,
+            least_rtt: None,
             data: None,
-            has_spurious_timeout: false,
+            was_too_early: false,
             lost: ms(5),
             nagle: Duration::ZERO,
         }

@@ -10,16 +10,18 @@
 //! - (2) The timeout follows from several observations and their variance: SRTT + 4 · RTTVAR of RFC 6298 §2, over the round trips
 //!   in the order of time; and no less than the largest round trip times [`MARGIN`], because a single SYN is no steady flow.
 //!   Of [`ONE_IN`] round trips and more, one in so many may be larger. The data of the same connections shows more of the path: no
-//!   timeout is shorter than the 99th percentile of the round trips of a connection's data. Those include the delays of the peer's ACKs.
+//!   timeout is shorter than the 99th percentile of the round trips of data. Those include the delays of the peer's ACKs.
 //! - (2)(d) "An RTO mechanism MUST NOT use ambiguous FT samples": handshakes with a retransmission give none (Karn). That hides
-//!   round trips that were longer than the timer, so a network with spurious retransmissions of SYNs keeps the kernel's timer.
+//!   round trips that were longer than the timer. So a network keeps the kernel's timer if the answer to a retransmission came
+//!   too soon or too late to be explained by a loss; of [`ONE_IN`] handshakes and more, one in so many may have.
 //! - (4) "Each time the RTO is used to detect a loss, the value of the RTO MUST be exponentially backed off". Linux doubles the
 //!   timer of SYN-ACKs each time, but that of SYNs only after `net.ipv4.tcp_syn_linear_timeouts` (4 since Linux 6.5) timeouts.
 //!
 //! # The least RTO
 //! Linux's RTO is SRTT plus at least this term (`tcp_rto_min`), 200 ms, which is to cover ACKs that the peer delays. It has to
-//! cover what the round trips of data exceed their median by: in each connection their largest excess, and the excess of the
-//! 99th percentile times [`MARGIN`]. A delay that no connection happened to show is at least that of Linux's receivers
+//! cover what the round trips of data exceed the median of their connection by: the 99th percentile of this excess times [`MARGIN`],
+//! and the excess that one in [`ONE_IN`] exceeds. Connections in which this host retransmitted data show none of that: an ACK that came
+//! after a lost one looks like a long round trip. But where a timer was too early for an ACK that was late, the kernel's own stays. A delay that no connection happened to show is at least that of Linux's receivers
 //! (`TCP_DELACK_MIN`, include/net/tcp.h: 40 ms), so the term is never shorter. It needs [`FEWEST_DATA`] round trips, as a
 //! 99th percentile does, of [`FEWEST_CONNECTIONS`] connections.
 //!
@@ -34,6 +36,7 @@
 
 use super::samples::{HandshakeFacts, PathFacts};
 use recoup_kernel::SocketTimers;
+use recoup_trace::finding::RttQuantiles;
 use std::time::Duration;
 
 /// Round-trip times of handshakes without which nothing is suggested.
@@ -48,6 +51,9 @@ pub const MARGIN: f64 = 1.5;
 
 /// Of so many round trips, one may exceed what a timer is derived from; of so many connections, one may have been disturbed.
 pub const ONE_IN: usize = 1_000;
+
+/// Of so many round trips of data, one may exceed what stands beside other bounds.
+pub const SOME_IN: u64 = 100;
 
 /// The kernel's own timers (include/net/tcp.h: `TCP_TIMEOUT_INIT`, `TCP_RTO_MIN`).
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -90,8 +96,8 @@ pub enum Unknown {
 /// Why the kernel's own timer is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usual {
-    /// Retransmissions were spurious already.
-    Spurious,
+    /// It was too short already: packets were retransmitted whose answer was late, and not lost.
+    TooEarly,
     /// The paths demand as much, or nearly.
     Needed,
 }
@@ -108,7 +114,7 @@ pub struct Suggestions {
 impl Suggestions {
     /// By what its connections show.
     pub fn of(facts: &PathFacts) -> Self {
-        let data = quantile(facts.data.iter().map(|rtt| rtt.p99).collect());
+        let data = of_data(facts, SOME_IN, |rtt, _| rtt);
         Self {
             syn: first_timeout(&facts.opened, data),
             syn_ack: first_timeout(&facts.accepted, data),
@@ -144,11 +150,11 @@ impl Suggestion {
 }
 
 fn first_timeout(facts: &HandshakeFacts, data: Option<Duration>) -> Suggestion {
-    if facts.spurious * ONE_IN as u64 > facts.count() {
-        return Suggestion::Usual(Usual::Spurious);
-    }
     if facts.rtts.len() < FEWEST {
         return Suggestion::Unknown(Unknown::Handshakes);
+    }
+    if facts.unexplained(MARGIN) * ONE_IN as u64 > facts.count() {
+        return Suggestion::Usual(Usual::TooEarly);
     }
     let largest = quantile(facts.rtts.clone()).unwrap_or_default().mul_f64(MARGIN);
     let timeout = largest.max(smoothed(&facts.rtts)).max(data.unwrap_or_default()).max(SHORTEST_TIMEOUT);
@@ -156,19 +162,19 @@ fn first_timeout(facts: &HandshakeFacts, data: Option<Duration>) -> Suggestion {
 }
 
 fn least_rto(facts: &PathFacts) -> Suggestion {
-    if facts.spurious_timeouts * ONE_IN as u64 > facts.connections {
-        return Suggestion::Usual(Usual::Spurious);
+    if facts.too_early * ONE_IN as u64 > facts.connections {
+        return Suggestion::Usual(Usual::TooEarly);
     }
     let samples: u64 = facts.data.iter().map(|rtt| rtt.samples).sum();
     if samples < FEWEST_DATA || facts.data.len() < FEWEST_CONNECTIONS {
         return Suggestion::Unknown(Unknown::Data);
     }
-    let excess = facts.data.iter().map(|rtt| {
-        let usual = rtt.p99.saturating_sub(rtt.p50).mul_f64(MARGIN);
-        usual.max(rtt.max.saturating_sub(rtt.p50))
-    });
-    let excess = quantile(excess.collect()).unwrap_or_default();
-    lower(rounded(excess.max(LEAST_ACK_DELAY)), USUAL_LEAST_RTO)
+    let excess = |one_in| {
+        let excess = of_data(facts, one_in, |rtt, of| rtt.saturating_sub(of.p50));
+        excess.unwrap_or_default()
+    };
+    let term = excess(ONE_IN as u64).max(excess(SOME_IN).mul_f64(MARGIN));
+    lower(rounded(term.max(LEAST_ACK_DELAY)), USUAL_LEAST_RTO)
 }
 
 fn lower(timer: Duration, usual: Duration) -> Suggestion {
@@ -189,6 +195,26 @@ fn quantile(mut values: Vec<Duration>) -> Option<Duration> {
     values.sort_unstable();
     let left_out = values.len() / ONE_IN;
     values.iter().rev().nth(left_out).copied()
+}
+
+/// What `of` makes of the round trips of data: the largest value, where one in so many may be larger. A connection shows its
+/// largest round trip, and of the others that one tenth is no longer than its 99th percentile, and the rest than its 90th.
+fn of_data(facts: &PathFacts, one_in: u64, of: impl Fn(Duration, &RttQuantiles) -> Duration) -> Option<Duration> {
+    let values = facts.data.iter().flat_map(|rtt| {
+        let long = rtt.samples.div_ceil(10).max(1);
+        [(rtt.max, 1), (rtt.p99, long - 1), (rtt.p90, rtt.samples.saturating_sub(long))]
+            .map(|(value, samples)| (of(value, rtt), samples))
+    });
+    let mut values: Vec<(Duration, u64)> = values.collect();
+    values.sort_unstable();
+    let mut left_out = values.iter().map(|(_, samples)| samples).sum::<u64>() / one_in;
+    values.iter().rev().find_map(|(value, samples)| match left_out.checked_sub(*samples) {
+        Some(left) => {
+            left_out = left;
+            None
+        }
+        None => Some(*value),
+    })
 }
 
 /// SRTT + 4 · RTTVAR (RFC 6298 §2.2 and §2.3) after these round-trip times.

@@ -37,12 +37,15 @@ pub struct Sample {
     pub repeats: u32,
     /// From this host's first SYN or SYN-ACK to its last.
     pub waited: Duration,
-    /// Whether one of those retransmissions was spurious.
-    pub is_spurious: bool,
-    /// The round-trip times of this host's data.
+    /// From that last one to its answer.
+    pub answered: Option<Duration>,
+    /// The shortest round-trip time of this host's data.
+    pub least_rtt: Option<Duration>,
+    /// The round-trip times of this host's data, if it retransmitted none. Otherwise an ACK may have come late because the one
+    /// before was lost and a retransmission drew it.
     pub data: Option<RttQuantiles>,
-    /// Whether a retransmission timeout of this host was spurious.
-    pub has_spurious_timeout: bool,
+    /// Whether a timeout of this host retransmitted data whose ACK was late, and not lost.
+    pub was_too_early: bool,
     /// The time that both ends lost.
     pub lost: Duration,
     /// The time that the other host lost, because it waited for ACKs that this host delayed.
@@ -67,6 +70,8 @@ impl Sample {
         let (here, peer) = if own == 0 { (ends.src, ends.dst) } else { (ends.dst, ends.src) };
         let repeats: Vec<&Retransmission> = rows.iter().filter(|row| row.syn && row.endpoints.src == here).collect();
         let [mine, theirs] = [&connection.directions[own], &connection.directions[1 - own]];
+        let of_handshake = [Trigger::Syn, Trigger::SynAck].map(|one| mine.retransmissions.of_trigger(Some(one)));
+        let retransmitted_data = mine.retransmissions.total() - of_handshake.iter().sum::<u64>();
         Some(Self {
             at: connection.begun,
             peer: peer.ip(),
@@ -74,13 +79,20 @@ impl Sample {
             handshake: connection.handshake_rtt,
             repeats: repeats.len() as u32,
             waited: repeats.iter().filter_map(|row| row.detection).max().unwrap_or_default(),
-            is_spurious: repeats.iter().any(|row| row.verdict == Verdict::Spurious),
-            data: mine.rtt.filter(|rtt| rtt.samples > 0),
-            has_spurious_timeout: mine.retransmissions.count(Some(Trigger::Rto), Verdict::Spurious) > 0,
+            answered: repeats.last().and_then(|row| row.recovery),
+            least_rtt: mine.rtt.map(|rtt| rtt.min),
+            data: mine.rtt.filter(|rtt| rtt.samples > 0 && retransmitted_data == 0),
+            was_too_early: rows.iter().any(|row| row.endpoints.src == here && is_too_early(row)),
             lost: connection.lost().total(),
             nagle: theirs.lost.of(Cause::NagleDelayedAck),
         })
     }
+}
+
+/// Whether a timer retransmitted data before its ACK came, which was late and not lost.
+fn is_too_early(row: &Retransmission) -> bool {
+    let is_by_timer = matches!(row.triggers.first(), Some(Trigger::Rto | Trigger::Tlp));
+    is_by_timer && row.verdict == Verdict::Spurious && row.cost.is_some_and(|cost| cost.cause == Cause::DelaySpike)
 }
 
 /// Collects the samples of a capture.
@@ -150,8 +162,8 @@ pub struct PathFacts {
     pub accepted: HandshakeFacts,
     /// The round-trip times of this host's data: one value for each connection.
     pub data: Vec<RttQuantiles>,
-    /// Connections with a spurious retransmission timeout of this host.
-    pub spurious_timeouts: u64,
+    /// Connections with a timeout of this host that was too early.
+    pub too_early: u64,
     /// Connections whose other host waited for ACKs that this host delayed.
     pub waiters: u64,
     /// The time that those lost by it.
@@ -165,15 +177,29 @@ pub struct HandshakeFacts {
     pub rtts: Vec<Duration>,
     /// Handshakes with a retransmission of this host.
     pub repeated: u64,
-    /// Those of them with a spurious one.
-    pub spurious: u64,
+    /// Of those that were answered: from the last retransmission to the answer, and the shortest round-trip time of their data.
+    pub answered: Vec<(Duration, Option<Duration>)>,
 }
 
 impl HandshakeFacts {
     fn add(&mut self, sample: &Sample) {
         self.rtts.extend(sample.handshake);
         self.repeated += u64::from(sample.repeats > 0);
-        self.spurious += u64::from(sample.is_spurious);
+        self.answered.extend(sample.answered.map(|answered| (answered, sample.least_rtt)));
+    }
+
+    /// Handshakes with a retransmission whose answer came too soon after it, or too late, to be the answer to it: it may have been
+    /// the answer to an earlier packet, after a round trip that was longer than the timer. The others are losses: `margin` times
+    /// the largest round trip explains the time to their answer, and half of the shortest is not longer.
+    pub fn unexplained(&self, margin: f64) -> u64 {
+        let (Some(least), Some(largest)) = (self.rtts.iter().min(), self.rtts.iter().max()) else {
+            return self.answered.len() as u64;
+        };
+        let is_explained = |(answered, own): &&(Duration, Option<Duration>)| {
+            let least = own.as_ref().unwrap_or(least);
+            *answered >= *least / 2 && *answered <= largest.mul_f64(margin)
+        };
+        (self.answered.len() - self.answered.iter().filter(is_explained).count()) as u64
     }
 
     /// Handshakes.
@@ -193,7 +219,7 @@ impl PathFacts {
                 Side::Server => facts.accepted.add(sample),
             }
             facts.data.extend(sample.data);
-            facts.spurious_timeouts += u64::from(sample.has_spurious_timeout);
+            facts.too_early += u64::from(sample.was_too_early);
             facts.waiters += u64::from(!sample.nagle.is_zero());
             facts.nagle += sample.nagle;
         }

@@ -53,7 +53,7 @@ fn why_none(facts: &PathFacts) -> String {
             format!("{what}: no network has {FEWEST_DATA} round-trip times of data of {FEWEST_CONNECTIONS} connections")
         }
         Suggestion::Unknown(Unknown::Waiters) => format!("{what}: no peer waited for it with a small segment"),
-        Suggestion::Usual(Usual::Spurious) => format!("{what}: the kernel's own was too short already"),
+        Suggestion::Usual(Usual::TooEarly) => format!("{what}: the kernel's own was too short already"),
         Suggestion::Usual(Usual::Needed) => format!("{what}: the paths need the kernel's own"),
         Suggestion::Lower(_) => format!("{what}: the networks are too few, or say nothing of the others"),
     };
@@ -167,7 +167,7 @@ fn prediction_table(prediction: &Prediction, is_one_of_several: bool) -> Option<
         "95 % interval (ms)",
         "another run (ms)",
         "with a loss",
-        "mean change (ms)",
+        "their mean change (ms)",
         "sum (s)",
         "spurious",
     ];

@@ -1,5 +1,4 @@
 use super::*;
-use recoup_trace::finding::RttQuantiles;
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -49,40 +48,64 @@ fn short_paths_keep_the_shortest_timeout_and_long_ones_the_kernels() {
 }
 
 #[test]
-fn spurious_handshakes_keep_the_kernels_timer() {
-    let mut facts = opened(vec![ms(60); 50]);
-    (facts.opened.repeated, facts.opened.spurious) = (1, 1);
-    assert_eq!(Suggestions::of(&facts).syn, Suggestion::Usual(Usual::Spurious));
-    facts.opened.spurious = 0;
-    assert_eq!(Suggestions::of(&facts).syn, Suggestion::Lower(ms(96)));
+fn an_answer_that_no_loss_explains_keeps_the_kernels_timer() {
+    let with = |answered, least| {
+        let mut facts = opened(vec![ms(60); 50]);
+        facts.opened.repeated = 1;
+        facts.opened.answered = vec![(ms(answered), least)];
+        Suggestions::of(&facts).syn
+    };
+    // A round trip after the retransmission: the packet before was lost.
+    assert_eq!(with(60, None), Suggestion::Lower(ms(96)));
+    assert_eq!(with(90, Some(ms(60))), Suggestion::Lower(ms(96)));
+    // The answer to the packet before, after a second and some.
+    for (answered, least) in [(29, None), (91, None), (40, Some(ms(100)))] {
+        assert_eq!(with(answered, least), Suggestion::Usual(Usual::TooEarly), "{answered}");
+    }
+}
+
+/// Round trips of data whose median is 60 ms.
+fn rtts(samples: u64, p90: u64, p99: u64, max: u64) -> RttQuantiles {
+    RttQuantiles { samples, p50: ms(60), p90: ms(p90), p99: ms(p99), max: ms(max), ..RttQuantiles::default() }
 }
 
 #[test]
 fn the_round_trips_of_data_bound_first_timeouts() {
     let mut facts = opened(vec![ms(60); 50]);
-    facts.data = vec![RttQuantiles { samples: 10, p50: ms(60), p99: ms(130), max: ms(300), ..RttQuantiles::default() }];
-    // 130 ms are 32.5 ticks.
+    // One round trip of 300 ms of 100 may be longer than the timeout; 9 of 130 ms may not. 130 ms are 32.5 ticks.
+    facts.data = vec![rtts(100, 70, 130, 300)];
     assert_eq!(Suggestions::of(&facts).syn, Suggestion::Lower(ms(136)));
-}
-
-fn data(connections: usize, samples: u64, p99: u64, max: u64) -> PathFacts {
-    let rtt = RttQuantiles { samples, p50: ms(60), p99: ms(p99), max: ms(max), ..RttQuantiles::default() };
-    PathFacts { connections: connections as u64, data: vec![rtt; connections], ..PathFacts::default() }
+    facts.data = vec![rtts(99, 70, 130, 300)];
+    assert_eq!(Suggestions::of(&facts).syn, Suggestion::Lower(ms(304)));
+    // Others are short.
+    facts.data.push(rtts(10_000, 60, 60, 60));
+    assert_eq!(Suggestions::of(&facts).syn, Suggestion::Lower(ms(96)));
 }
 
 #[test]
 fn the_least_rto_covers_delayed_acks() {
-    let of = |facts: &PathFacts| Suggestions::of(facts).least_rto;
-    assert_eq!(of(&data(4, 100, 70, 80)), Suggestion::Unknown(Unknown::Data));
-    assert_eq!(of(&data(5, 19, 70, 80)), Suggestion::Unknown(Unknown::Data));
+    let of = |data: Vec<RttQuantiles>| {
+        let facts = PathFacts { connections: data.len() as u64, data, ..PathFacts::default() };
+        Suggestions::of(&facts).least_rto
+    };
+    assert_eq!(of(vec![rtts(100, 61, 70, 80); 4]), Suggestion::Unknown(Unknown::Data));
+    assert_eq!(of(vec![rtts(19, 61, 70, 80); 5]), Suggestion::Unknown(Unknown::Data));
     // A delay of 40 ms is possible, though none shows.
-    assert_eq!(of(&data(5, 20, 70, 80)), Suggestion::Lower(ms(44)));
-    // 40 ms · 1.5 = 60 ms; 90 ms.
-    assert_eq!(of(&data(5, 20, 100, 110)), Suggestion::Lower(ms(64)));
-    assert_eq!(of(&data(5, 20, 100, 150)), Suggestion::Lower(ms(96)));
-    assert_eq!(of(&data(5, 20, 100, 260)), Suggestion::Usual(Usual::Needed));
-    let spurious = PathFacts { spurious_timeouts: 1, ..data(5, 20, 70, 80) };
-    assert_eq!(of(&spurious), Suggestion::Usual(Usual::Spurious));
+    assert_eq!(of(vec![rtts(20, 61, 70, 80); 5]), Suggestion::Lower(ms(44)));
+    // The largest excess is 50 ms, and one in a hundred is at least that: 75 ms are 18.75 ticks.
+    assert_eq!(of(vec![rtts(20, 61, 110, 110); 5]), Suggestion::Lower(ms(80)));
+    // Of 1,000 round trips, one may exceed it by more: then 40 ms, of which there are 9 in each connection, times 1.5.
+    let mut data = vec![rtts(100, 61, 100, 100); 10];
+    data[0].max = ms(170);
+    assert_eq!(of(data.clone()), Suggestion::Lower(ms(64)));
+    data[1].max = ms(170);
+    assert_eq!(of(data.clone()), Suggestion::Lower(ms(116)));
+    data[1].max = ms(260);
+    data[0].max = ms(260);
+    assert_eq!(of(data), Suggestion::Usual(Usual::Needed));
+    let too_early =
+        PathFacts { too_early: 1, data: vec![rtts(20, 61, 70, 80); 5], connections: 5, ..PathFacts::default() };
+    assert_eq!(Suggestions::of(&too_early).least_rto, Suggestion::Usual(Usual::TooEarly));
 }
 
 #[test]
@@ -101,6 +124,6 @@ fn a_network_says_only_what_is_new() {
     assert_eq!(Suggestion::Lower(ms(80)).within(around), Some(ms(80)));
     // A path that needs more gets it, however little that is.
     assert_eq!(Suggestion::Lower(ms(104)).within(around), Some(ms(104)));
-    assert_eq!(Suggestion::Usual(Usual::Spurious).within(around), None);
+    assert_eq!(Suggestion::Usual(Usual::TooEarly).within(around), None);
     assert_eq!(Suggestion::Lower(ms(800)).within(None), Some(ms(800)));
 }
