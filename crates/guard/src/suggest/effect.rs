@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn suggestions_are_judged_by_later_connections() {
         let mut samples: Vec<Sample> = (0..40).map(|at| sample(at, Side::Client)).collect();
-        // The first 20 suggest 96 ms.
+        // The first 20 suggest 92 ms, so SYNs leave after 92 and 184 ms.
         samples[30].handshake = Some(ms(200));
         assert_eq!(foresight(&samples), Foresight { handshakes: 20, needless: 2 });
         assert_eq!(foresight(&samples[..30]), Foresight::default());

@@ -22,7 +22,7 @@
 //! cover what the round trips of data exceed the median of their connection by: the 99th percentile of this excess times [`MARGIN`],
 //! and the excess that one in [`ONE_IN`] exceeds. Connections in which this host retransmitted data show none of that: an ACK that came
 //! after a lost one looks like a long round trip. But where a timer was too early for an ACK that was late, the kernel's own stays. A delay that no connection happened to show is at least that of Linux's receivers
-//! (`TCP_DELACK_MIN`, include/net/tcp.h: 40 ms), so the term is never shorter. It needs [`FEWEST_DATA`] round trips, as a
+//! (`TCP_DELACK_MIN`, include/net/tcp.h: 40 ms, which may be 8 ms late), so the term is never shorter. It needs [`FEWEST_DATA`] round trips, as a
 //! 99th percentile does, of [`FEWEST_CONNECTIONS`] connections.
 //!
 //! # The longest delay of ACKs
@@ -30,8 +30,8 @@
 //! such a peer has still to send cannot come before the ACK, so waiting longer than the shortest timer gains nothing there.
 //!
 //! # Ticks
-//! The kernel counts timers in ticks. A timer of `n` ticks fires after more than `n − 1`, so one tick is added, and no timer has
-//! less than 2 (`TCP_TIMEOUT_MIN`, include/net/tcp.h). A suggestion is in ticks of 4 ms, which suit HZ=250 and HZ=1000, because
+//! The kernel counts timers in ticks, never fires one early (`recoup_kernel::Timers` has measurements), and takes none of less than
+//! 2 (`TCP_TIMEOUT_MIN`, include/net/tcp.h). A suggestion is rounded up to ticks of 4 ms, which suit HZ=250 and HZ=1000, because
 //! the host that takes it may be another.
 
 use super::samples::{HandshakeFacts, PathFacts};
@@ -62,8 +62,8 @@ pub const USUAL_LEAST_RTO: Duration = Duration::from_millis(200);
 /// No SYN timer is shorter. It is a choice: hosts pause for longer than the shortest path's round trip.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(40);
 
-/// The shortest delay of ACKs of Linux's receivers (`TCP_DELACK_MIN`).
-const LEAST_ACK_DELAY: Duration = Duration::from_millis(40);
+/// The shortest delay of ACKs of Linux's receivers (`TCP_DELACK_MIN`), 40 ms, and the 8 ms by which their timers may be late.
+const LEAST_ACK_DELAY: Duration = Duration::from_millis(48);
 
 /// A tick of 4 ms.
 pub const TICK: Duration = Duration::from_millis(4);
@@ -184,9 +184,9 @@ fn lower(timer: Duration, usual: Duration) -> Suggestion {
     }
 }
 
-/// In whole ticks, one more than it needs, and 2 at least.
+/// Rounded up to ticks, and 2 at least.
 fn rounded(time: Duration) -> Duration {
-    let ticks = time.as_nanos().div_ceil(TICK.as_nanos()) + 1;
+    let ticks = time.as_nanos().div_ceil(TICK.as_nanos());
     TICK.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX).max(2))
 }
 

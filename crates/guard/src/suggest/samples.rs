@@ -13,6 +13,9 @@ use std::mem::take;
 use std::net::IpAddr;
 use std::time::Duration;
 
+/// How late a timer of 1 s may be: the kernel's timer wheel has steps of 8 ticks there (kernel/time/timer.c), with HZ=250.
+const LATE: Duration = Duration::from_millis(32);
+
 /// The end of a connection that this host is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -33,12 +36,13 @@ pub struct Sample {
     pub side: Side,
     /// The round-trip time of its handshake, if each packet of it was sent once (RFC 6298 §3, Karn's algorithm).
     pub handshake: Option<Duration>,
-    /// Retransmissions of this host's SYN or SYN-ACK.
+    /// Retransmissions of this host's SYN or SYN-ACK that the handshake waited for. A server also sends a SYN-ACK whenever the
+    /// SYN comes again: those that were not needed do not count.
     pub repeats: u32,
-    /// From this host's first SYN or SYN-ACK to its last.
+    /// From this host's first SYN or SYN-ACK to the last of them.
     pub waited: Duration,
-    /// From that last one to its answer.
-    pub answered: Option<Duration>,
+    /// From the first and from the last retransmission of all to the answer.
+    pub answered: Option<[Duration; 2]>,
     /// The shortest round-trip time of this host's data.
     pub least_rtt: Option<Duration>,
     /// The round-trip times of this host's data, if it retransmitted none. Otherwise an ACK may have come late because the one
@@ -69,6 +73,10 @@ impl Sample {
         }
         let (here, peer) = if own == 0 { (ends.src, ends.dst) } else { (ends.dst, ends.src) };
         let repeats: Vec<&Retransmission> = rows.iter().filter(|row| row.syn && row.endpoints.src == here).collect();
+        let is_needed = |row: &&Retransmission| row.verdict == Verdict::Needed;
+        let has_needed = side == Side::Server && repeats.iter().any(is_needed);
+        let awaited = repeats.iter().filter(|row| !has_needed || is_needed(row));
+        let answered = |row: Option<&&Retransmission>| row.and_then(|row| row.recovery);
         let [mine, theirs] = [&connection.directions[own], &connection.directions[1 - own]];
         let of_handshake = [Trigger::Syn, Trigger::SynAck].map(|one| mine.retransmissions.of_trigger(Some(one)));
         let retransmitted_data = mine.retransmissions.total() - of_handshake.iter().sum::<u64>();
@@ -77,9 +85,9 @@ impl Sample {
             peer: peer.ip(),
             side,
             handshake: connection.handshake_rtt,
-            repeats: repeats.len() as u32,
-            waited: repeats.iter().filter_map(|row| row.detection).max().unwrap_or_default(),
-            answered: repeats.last().and_then(|row| row.recovery),
+            repeats: awaited.clone().count() as u32,
+            waited: awaited.filter_map(|row| row.detection).max().unwrap_or_default(),
+            answered: answered(repeats.first()).zip(answered(repeats.last())).map(|(first, last)| [first, last]),
             least_rtt: mine.rtt.map(|rtt| rtt.min),
             data: mine.rtt.filter(|rtt| rtt.samples > 0 && retransmitted_data == 0),
             was_too_early: rows.iter().any(|row| row.endpoints.src == here && is_too_early(row)),
@@ -177,8 +185,9 @@ pub struct HandshakeFacts {
     pub rtts: Vec<Duration>,
     /// Handshakes with a retransmission of this host.
     pub repeated: u64,
-    /// Of those that were answered: from the last retransmission to the answer, and the shortest round-trip time of their data.
-    pub answered: Vec<(Duration, Option<Duration>)>,
+    /// Of those that were answered: from the first and the last retransmission to the answer, and the shortest round-trip time of
+    /// their data.
+    pub answered: Vec<([Duration; 2], Option<Duration>)>,
 }
 
 impl HandshakeFacts {
@@ -188,16 +197,18 @@ impl HandshakeFacts {
         self.answered.extend(sample.answered.map(|answered| (answered, sample.least_rtt)));
     }
 
-    /// Handshakes with a retransmission whose answer came too soon after it, or too late, to be the answer to it: it may have been
-    /// the answer to an earlier packet, after a round trip that was longer than the timer. The others are losses: `margin` times
-    /// the largest round trip explains the time to their answer, and half of the shortest is not longer.
+    /// Handshakes whose answer came too soon after each retransmission, or too late, to be the answer to it: it may have been
+    /// the answer to the first packet, after a round trip that was longer than the timer. The others are losses: the time to their
+    /// answer is at least half of the shortest round trip, and at most `margin` times the largest. It may differ from that by
+    /// [`LATE`]: if a SYN-ACK was lost, both ends retransmit after a second, and what the other one sent comes first.
     pub fn unexplained(&self, margin: f64) -> u64 {
         let (Some(least), Some(largest)) = (self.rtts.iter().min(), self.rtts.iter().max()) else {
             return self.answered.len() as u64;
         };
-        let is_explained = |(answered, own): &&(Duration, Option<Duration>)| {
-            let least = own.as_ref().unwrap_or(least);
-            *answered >= *least / 2 && *answered <= largest.mul_f64(margin)
+        let is_explained = |(answered, own): &&([Duration; 2], Option<Duration>)| {
+            let soonest = (own.unwrap_or(*least) / 2).saturating_sub(LATE);
+            let explained = soonest..=largest.mul_f64(margin) + LATE;
+            answered.iter().any(|answered| explained.contains(answered))
         };
         (self.answered.len() - self.answered.iter().filter(is_explained).count()) as u64
     }
