@@ -15,8 +15,10 @@ use recoup::output::print;
 use recoup::signals::Signals;
 use recoup_kernel::{Network, SocketTimers, TimerCounts, Timers};
 use recoup_support::quantity::{format_duration, parse_any_duration, parse_duration};
+use recoup_table::Schema;
 use serde_json::json;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const HELP: &str = "\
@@ -29,6 +31,9 @@ Without --act, nothing is set. With it, timers of new connections are set for as
 opened before get none, and listeners repeat SYN-ACKs sooner only if they were started after it. docs/guard.md says more.
 
 Exit status: 0 done; 2 wrong use, or the kernel refuses.";
+
+/// The document's name and version.
+const SCHEMA: Schema = Schema { name: "recoup.guard.timers", version: 1 };
 
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -71,7 +76,7 @@ pub struct Args {
 impl Args {
     fn plan(&self) -> Result<Plan, Failure> {
         let Some(network) = self.network else {
-            return Ok(read(self.plan.as_deref().unwrap_or_else(|| std::path::Path::new("")))?);
+            return Ok(read(self.plan.as_deref().unwrap_or_else(|| Path::new("")))?);
         };
         let given = [self.syn, self.syn_ack, self.least_rto, self.most_ack_delay];
         let mut timers = SocketTimers::default();
@@ -95,12 +100,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let plan = args.plan()?;
     if !args.act {
         return print(&match args.json {
-            true => document(&plan, None),
+            true => document(&plan, None)?,
             false => text::dry_run(&plan, Retries::of_host(), args.cgroup.as_deref()),
         });
     }
     let signals = Signals::new(false)?;
-    let cgroup = args.cgroup.as_deref().unwrap_or_else(|| std::path::Path::new(""));
+    let cgroup = args.cgroup.as_deref().unwrap_or_else(|| Path::new(""));
     let mut timers = Timers::attach(cgroup)?;
     for (network, own) in &plan {
         timers.set(network, own)?;
@@ -115,13 +120,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let counts = timers.counts();
     drop(timers);
     print(&match args.json {
-        true => document(&plan, Some((counts, begun.elapsed()))),
+        true => document(&plan, Some((counts, begun.elapsed())))?,
         false => text::counts(&counts, begun.elapsed()),
     })
 }
 
 /// What was set, and the counts, as a JSON document.
-fn document(plan: &Plan, counts: Option<(TimerCounts, Duration)>) -> String {
+fn document(plan: &Plan, counts: Option<(TimerCounts, Duration)>) -> io::Result<String> {
     let networks = plan.iter().map(|(network, timers)| {
         let mut object = json!({ "network": network.to_string() });
         for timer in Timer::ALL {
@@ -140,11 +145,6 @@ fn document(plan: &Plan, counts: Option<(TimerCounts, Duration)>) -> String {
             "refused": counts.refused,
         })
     });
-    let document = json!({
-        "schema": { "name": "recoup.guard.timers", "version": 1 },
-        "set": counts.is_some(),
-        "networks": networks.collect::<Vec<_>>(),
-        "counts": counts,
-    });
-    format!("{document}\n")
+    let document = json!({ "set": counts.is_some(), "networks": networks.collect::<Vec<_>>(), "counts": counts });
+    SCHEMA.to_text(&document)
 }

@@ -4,7 +4,7 @@ use crate::PROGRAM;
 use recoup_lab::pcap::{Capture, CapturePaths};
 use recoup_lab::scenario::Scenario;
 use recoup_sim::Simulation;
-use recoup_testing::Folder;
+use recoup_testing::{Fields, Folder, check_fields};
 use recoup_units::FlowId;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -48,6 +48,7 @@ fn document(folder: &Folder, capture: &std::path::Path) -> Value {
 fn check(capture: &std::path::Path, first: &str, network: &str) -> Value {
     let folder = Folder::new(PROGRAM);
     let document = document(&folder, capture);
+    check_fields(&document, "", Fields::new());
     assert_eq!(document["captured_here"], FLOWS);
     let networks = document["networks"].as_array().unwrap();
     assert_eq!(networks.len(), 1, "{networks:#?}");

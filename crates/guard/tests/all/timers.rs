@@ -2,7 +2,7 @@
 
 use crate::PROGRAM;
 use recoup_net::{Namespace, PacketRing, PacketSocketOptions, RingFrame};
-use recoup_testing::{Folder, command, skip};
+use recoup_testing::{Fields, Folder, check_fields, command, skip};
 use recoup_units::Instant;
 use recoup_wire::{Flags, decode_unverified};
 use serde_json::Value;
@@ -39,6 +39,7 @@ fn a_dry_run_sets_nothing_and_says_what_it_would() {
     let folder = Folder::new(PROGRAM);
     let arguments = ["timers", "--network", "192.0.2.0/24", "--syn", "120ms", "--json"];
     let document: Value = serde_json::from_str(&folder.run(&arguments).printed()).unwrap();
+    check_fields(&document, "", Fields::new());
     assert_eq!((&document["set"], &document["counts"]), (&Value::Bool(false), &Value::Null));
     assert_eq!(document["networks"][0]["syn"], "120ms");
     assert_eq!(document["networks"][0]["least_rto"], Value::Null);
@@ -153,6 +154,7 @@ fn syns_of_the_cgroup_are_repeated_after_the_timer_that_is_set() {
     let first = with[1].since(with[0]);
     assert!((60..=80).contains(&first.as_millis()), "{first:?}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    check_fields(&document, "", Fields::new());
     assert_eq!((&document["set"], &document["counts"]["opened"]), (&Value::Bool(true), &1.into()));
     assert_eq!((&document["counts"]["syn"], &document["counts"]["refused"]), (&1.into(), &0.into()));
     // It is over with the command.
