@@ -2,6 +2,7 @@
 
 mod effect;
 
+pub(crate) use effect::set_least_rto;
 use effect::{Change, Effect, Unit};
 use recoup_recovery::Mechanisms;
 use recoup_support::suggest::did_you_mean;

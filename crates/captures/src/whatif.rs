@@ -17,6 +17,8 @@
 //! | `alternatives` | what to try, by name: [levers](crate::levers), profiles, mechanisms |
 //! | `candidates` | which connections are rerun, and at which end they were captured |
 //! | `bases` | the profiles that a sender may have run, the most likely first; what its connections voted |
+//! | `timers` | what to try, if it differs by the network of the peer |
+//! | `after` | reruns of what a first view of all captures suggests |
 //! | `votes` | connections of a listener vote for its base |
 //! | `gather` | the packets of each connection, in bounded memory |
 //! | `reruns` | a batch of connections, rerun in parallel |
@@ -28,6 +30,7 @@
 //! | `scenario` | the same inference, written as a scenario |
 //! | `columns`, `document`, `text` | their forms |
 
+mod after;
 mod alternatives;
 mod answer;
 mod bases;
@@ -45,13 +48,15 @@ mod reasons;
 mod reruns;
 mod scenario;
 mod text;
+mod timers;
 mod votes;
 
+pub use after::{WithAnswer, what_if_after};
 pub use alternatives::Alternative;
 pub use answer::{Answer, CauseChange, MechanismResult, PredictionRow};
 pub(crate) use bases::Bases;
 pub use bases::SenderFact;
-pub use candidates::{Candidates, Sample};
+pub use candidates::{Candidates, Sample, captured_end};
 pub(crate) use candidates::{Listener, MOST, Reason, identified, is_at_sender, is_whole, listener, mixed, suits};
 pub use changes::Changes;
 pub use columns::{predictions, results};
@@ -64,4 +69,5 @@ pub use reasons::{ReasonCount, Reasons};
 pub use scenario::{InferenceError, InferredScenario, InferredSetting, infer_scenario};
 pub use text::answer_text;
 pub(crate) use text::benefit;
+pub use timers::{Ends, PeerTimers, SenderTimers};
 pub(crate) use votes::{Eligible, Voter, take_votes, voters};

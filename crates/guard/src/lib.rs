@@ -3,6 +3,8 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `program` | the command line |
+//! | `plan` | timers by network, as a file that people edit |
+//! | `schedule` | when the kernel sends a SYN or SYN-ACK again |
 //! | `suggest` | timers for the destinations of a capture, and what they would have changed |
 //! | `timers` | sets them for the sockets of a control group |
 //! | [`compare`] | connections that were helped beside those that were left alone |
@@ -12,6 +14,8 @@
 
 pub mod compare;
 mod copies;
+mod plan;
 pub mod program;
+mod schedule;
 mod suggest;
 mod timers;

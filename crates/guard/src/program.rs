@@ -41,7 +41,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     args.output_args.apply();
     let done = match &args.command {
-        Command::Suggest(args) => suggest::run(args),
+        Command::Suggest(args) => {
+            recoup::interrupt::watch();
+            suggest::run(args)
+        }
         Command::Timers(args) => timers::run(args),
         Command::Copies(args) => copies::run(args),
     };

@@ -29,4 +29,4 @@ pub use duplicate_reports::{DuplicateReportCounts, DuplicateReports};
 pub use load::KernelError;
 pub use network::{Network, NetworkError};
 pub use retransmissions::{KernelRetransmission, Reason, Retransmissions};
-pub use timers::{SocketTimers, TimerCounts, Timers, jiffy, syn_retries};
+pub use timers::{SocketTimers, TimerCounts, Timers, connect_time, jiffy, syn_retries, ticks};

@@ -70,6 +70,13 @@ impl Network {
         }
     }
 
+    /// The network of so many leading bits that an address is in; of the address alone, if it has no more bits.
+    pub fn around(address: IpAddr, bits: u8) -> Self {
+        let alone = Self::from(address);
+        let bits = bits.min(alone.bits);
+        Self { address: masked(alone.address, bits), bits }
+    }
+
     /// Its first address.
     pub const fn address(&self) -> IpAddr {
         self.address
@@ -172,6 +179,21 @@ mod tests {
         assert!(all4.contains(v4) && !all4.contains(v6));
         assert!(all6.contains(v6) && !all6.contains(v4));
         assert!(!network("192.0.2.0/25").unwrap().contains("192.0.2.128".parse().unwrap()));
+    }
+
+    #[test]
+    fn an_address_is_in_the_networks_around_it() {
+        for (address, bits, expected) in [
+            ("192.0.2.77", 24, "192.0.2.0/24"),
+            ("192.0.2.77", 0, "0.0.0.0/0"),
+            ("192.0.2.77", 64, "192.0.2.77"),
+            ("::ffff:192.0.2.77", 16, "192.0.0.0/16"),
+            ("2001:db8:1:2:3::4", 64, "2001:db8:1:2::/64"),
+        ] {
+            let around = Network::around(address.parse().unwrap(), bits);
+            assert_eq!(Ok(around), network(expected));
+            assert!(around.contains(address.parse().unwrap()));
+        }
     }
 
     #[test]

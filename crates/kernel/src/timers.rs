@@ -53,7 +53,7 @@
 mod retries;
 mod tables;
 
-pub use retries::{jiffy, syn_retries};
+pub use retries::{connect_time, jiffy, syn_retries, ticks};
 
 use crate::Network;
 use crate::load::{KernelError, Needs, map, object, persist, typed};

@@ -5,7 +5,7 @@
 pub mod analyze;
 pub(crate) mod annotate;
 pub(crate) mod anonymize;
-mod captures;
+pub mod captures;
 pub(crate) mod compare;
 pub(crate) mod drill;
 #[cfg(target_os = "linux")]

@@ -144,13 +144,18 @@ impl Change {
             Self::Dupthresh(dupthresh) => {
                 with(&|m| Parameters { dupthresh: Some(*dupthresh), ..Parameters::default() }.apply(m))
             }
-            Self::LeastRto(least) => with(&|m| match m.rto.smoothing {
-                Smoothing::Linux => m.rto.min_variance = *least,
-                _ => m.rto.min = *least,
-            }),
+            Self::LeastRto(least) => with(&|m| set_least_rto(m, *least)),
             Self::InitialRto(initial) => with(&|m| m.rto.initial = *initial),
             Self::WideWindow => Trial { wide_window: true, ..unchanged },
         }
+    }
+}
+
+/// Sets the least RTO; on Linux, the least of the term that is added to SRTT.
+pub(crate) fn set_least_rto(mechanisms: &mut Mechanisms, least: Duration) {
+    match mechanisms.rto.smoothing {
+        Smoothing::Linux => mechanisms.rto.min_variance = least,
+        _ => mechanisms.rto.min = least,
     }
 }
 

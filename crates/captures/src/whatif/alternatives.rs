@@ -1,5 +1,6 @@
 //! What to try instead of what a sender has.
 
+use super::timers::{Ends, PeerTimers};
 use crate::levers::{Lever, LeverValue, Need, offered};
 use recoup_recovery::detect::EarlyRetransmit;
 use recoup_recovery::profile::{BASES, Mechanism};
@@ -23,6 +24,8 @@ pub enum Alternative {
         /// The mechanisms, in order.
         mechanisms: Vec<Mechanism>,
     },
+    /// Timers that differ by the network of the peer.
+    Timers(PeerTimers),
 }
 
 impl Alternative {
@@ -51,11 +54,12 @@ impl Alternative {
             Self::Lever(value) => value.name(),
             Self::Profile(profile) => profile.name(),
             Self::Added { name, .. } => name,
+            Self::Timers(timers) => timers.name(),
         }
     }
 
-    /// What it is for a sender that has the mechanisms of `base` today.
-    pub fn on(&self, base: &Mechanisms) -> Trial {
+    /// What it is for a sender that has the mechanisms of `base` today, towards this peer.
+    pub fn on(&self, base: &Mechanisms, ends: Ends) -> Trial {
         match self {
             Self::Lever(value) => value.on(base),
             Self::Profile(profile) => Trial::of(*profile.mechanisms()),
@@ -64,6 +68,7 @@ impl Alternative {
                 mechanisms.iter().for_each(|one| one.apply(&mut all));
                 Trial::of(all)
             }
+            Self::Timers(timers) => timers.on(base, ends),
         }
     }
 
@@ -71,7 +76,7 @@ impl Alternative {
     pub fn lever(&self) -> Option<&LeverValue> {
         match self {
             Self::Lever(value) => Some(value),
-            Self::Profile(_) | Self::Added { .. } => None,
+            Self::Profile(_) | Self::Added { .. } | Self::Timers(_) => None,
         }
     }
 }
@@ -121,17 +126,19 @@ fn mechanism_like(word: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recoup_tcp::flow::Host;
 
     #[test]
     fn mechanisms_stand_on_the_profile_of_each_sender() {
         let added = Alternative::parse("+tlpr+rtor").unwrap();
+        let ends = Ends { sender: Host::Server, peer: "192.0.2.1".parse().unwrap() };
         assert_eq!(added.name(), "+tlpr+rtor");
         let base = Mechanisms::LINUX_6;
-        let tried = added.on(&base).mechanisms;
+        let tried = added.on(&base, ends).mechanisms;
         assert!(tried.rto_restart.is_some() && tried.probe.is_some_and(|probe| probe.restart));
         assert_eq!(tried.detection, base.detection);
         let profile = Alternative::parse("rfc6675").unwrap();
-        assert_eq!(profile.on(&base), Trial::of(Mechanisms::RFC_6675));
+        assert_eq!(profile.on(&base, ends), Trial::of(Mechanisms::RFC_6675));
     }
 
     #[test]

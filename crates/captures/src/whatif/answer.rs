@@ -14,6 +14,7 @@ use recoup_tcp::flow::Host;
 use recoup_trace::finding::{Cause, TimeByState};
 use recoup_wire::Endpoints;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Connections that an answer names as those that gain most, or lose most.
@@ -65,6 +66,8 @@ pub struct Answer {
     /// Notes for the user, besides those on the capture.
     pub notes: Vec<String>,
     vantages: Vantages,
+    model: ModelError,
+    are_chosen: bool,
     candidates: Vec<Candidate>,
     base_names: Vec<String>,
     reruns: Vec<Arc<Rerun>>,
@@ -173,6 +176,8 @@ impl Answer {
             without_effect: BTreeMap::new(),
             notes: Vec::new(),
             vantages: *found.vantages(),
+            model,
+            are_chosen: found.only_troubled(),
             candidates: rows.to_vec(),
             base_names,
             reruns: reruns.into_iter().map(Arc::new).collect(),
@@ -216,6 +221,17 @@ impl Answer {
             rank(a).cmp(&rank(b)).then(a.all.sum_change_ms.total_cmp(&b.all.sum_change_ms))
         });
         helping
+    }
+
+    /// The changes by the `number`-th mechanism in the connections whose peer `is_meant`, by its address: all of them, and those
+    /// with a loss.
+    pub fn changes_towards(&self, number: usize, is_meant: impl Fn(IpAddr) -> bool) -> [Changes; 2] {
+        let reruns = self.reruns.iter().map(|rerun| &**rerun);
+        let meant = reruns.filter(|rerun| is_meant(self.candidates[rerun.candidate].peer_address()));
+        let all: Vec<(&Rerun, &Prediction)> =
+            meant.filter_map(|rerun| Some((rerun, rerun.predictions.get(number)?.as_ref()?))).collect();
+        let lossy: Vec<_> = all.iter().filter(|(rerun, _)| rerun.is_lossy).copied().collect();
+        [Changes::of(&all, number, self.model, self.are_chosen), Changes::of(&lossy, number, self.model, true)]
     }
 
     /// A row for each connection and mechanism, by connection.

@@ -1,6 +1,7 @@
 //! Which connections are rerun, from the first reading of their capture.
 
 use super::reasons::Reasons;
+use super::timers::Ends;
 use crate::analysis::{Collector, Vantages, view};
 use crate::explain::main_direction;
 use crate::levers::Need;
@@ -66,6 +67,11 @@ impl Candidate {
     /// Where it sends from.
     pub fn listener(&self) -> Listener {
         listener(&self.sought.endpoints, self.sender)
+    }
+
+    /// What timers depend on.
+    pub fn ends(&self) -> Ends {
+        Ends { sender: self.sender, peer: self.peer_address() }
     }
 
     /// The address of the other end.
@@ -276,6 +282,19 @@ pub(crate) fn is_at_sender(direction: &Direction) -> Result<(), Reason> {
         Vantage::Between => Err(("captured_on_path", "captured on the path, away from its sender")),
         Vantage::Unknown => Err(("capture_point_unknown", "the capture does not show where it was taken")),
     }
+}
+
+/// The end at which a connection was captured, or near it, by the direction that carries more data, or else by the other.
+pub fn captured_end(connection: &Connection) -> Option<Host> {
+    let main = main_direction(connection);
+    [main, 1 - main].into_iter().find_map(|i| {
+        let direction = &connection.directions[i];
+        let [sender, receiver] = if i == 0 { [Host::Client, Host::Server] } else { [Host::Server, Host::Client] };
+        match direction.vantage {
+            Vantage::Receiver => Some(receiver),
+            _ => is_at_sender(direction).is_ok().then_some(sender),
+        }
+    })
 }
 
 /// Whether a direction was captured so near to its sender that its times are those of the sender.

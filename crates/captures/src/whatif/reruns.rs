@@ -12,6 +12,7 @@ use super::paths;
 use super::pools::Pools;
 use super::prediction::{Anew, Prediction, Spread};
 use super::reasons::Reasons;
+use super::timers::Ends;
 use super::votes::{Eligible, Voter, take_votes, voters};
 use crate::wording::in_ms;
 use recoup_recovery::Mechanisms;
@@ -264,7 +265,7 @@ impl Plan<'_> {
             anew: None,
             predictions: Vec::new(),
         };
-        rerun.predictions = self.predict(rerunner, recorded, &reproduced);
+        rerun.predictions = self.predict(rerunner, recorded, &reproduced, candidate.ends());
         let is_drawn = rerun.predictions.iter().any(|one| one.is_none_or(|one| one.packets_drawn > 0.0));
         let needs_draws = self.draws > 0 && (is_drawn || runs_anew);
         let recorded = Arc::clone(recorded);
@@ -272,7 +273,13 @@ impl Plan<'_> {
     }
 
     /// Runs a connection once under every mechanism. The draws come later, from the pooled losses.
-    fn predict(&self, rerunner: &mut Rerunner, recorded: &Arc<Recorded>, of: &Reproduced) -> Vec<Option<Prediction>> {
+    fn predict(
+        &self,
+        rerunner: &mut Rerunner,
+        recorded: &Arc<Recorded>,
+        of: &Reproduced,
+        ends: Ends,
+    ) -> Vec<Option<Prediction>> {
         let losses = LossProcess::of(recorded.losses());
         let fates = Fates::captured(&losses, self.seed);
         // The same over a path that is as slow as it can be, where its rate is unknown.
@@ -292,7 +299,7 @@ impl Plan<'_> {
             }
             prediction
         };
-        let all = self.alternatives.on(&of.mechanisms);
+        let all = self.alternatives.on(&of.mechanisms, ends);
         all.map(|trial| trial.map_or_else(|| Some(Prediction::default()), &mut predict)).collect()
     }
 
@@ -300,9 +307,11 @@ impl Plan<'_> {
     fn draw(&self, rerunner: &mut Rerunner, rerun: &Rerun, of: &Undecided, losses: &LossProcess) -> Rerun {
         let mut rerun = rerun.clone();
         let Undecided { recorded, reproduced, runs_anew } = of;
-        let connection = self.candidates[rerun.candidate].sought.id;
+        let candidate = &self.candidates[rerun.candidate];
+        let (connection, ends) = (candidate.sought.id, candidate.ends());
         let seeds = |draws: u32| (0..draws).map(move |draw| seed(self.seed, connection, draw));
-        for (prediction, trial) in rerun.predictions.iter_mut().zip(self.alternatives.on(&reproduced.mechanisms)) {
+        for (prediction, trial) in rerun.predictions.iter_mut().zip(self.alternatives.on(&reproduced.mechanisms, ends))
+        {
             let is_drawn = prediction.is_none_or(|one| one.packets_drawn > 0.0);
             if let Some(trial) = trial.filter(|_| is_drawn) {
                 let run = |seed| rerunner.run(recorded, reproduced, &trial, Fates::captured(losses, seed));
@@ -318,7 +327,7 @@ impl Plan<'_> {
                 )
             };
             let base = spread(&Trial::of(reproduced.mechanisms));
-            let with = self.alternatives.on(&reproduced.mechanisms);
+            let with = self.alternatives.on(&reproduced.mechanisms, ends);
             Anew { base, with: with.map(|trial| trial.map_or(base, |trial| spread(&trial))).collect() }
         });
         rerun
@@ -327,9 +336,9 @@ impl Plan<'_> {
 
 impl Tried<'_> {
     /// What each alternative is on this base; `None` where it is the base itself.
-    fn on(self, base: &Mechanisms) -> impl Iterator<Item = Option<Trial>> {
+    fn on(self, base: &Mechanisms, ends: Ends) -> impl Iterator<Item = Option<Trial>> {
         let base = *base;
-        let all = self.0.iter().map(move |one| one.on(&base));
+        let all = self.0.iter().map(move |one| one.on(&base, ends));
         all.map(move |trial| (trial != Trial::of(base)).then_some(trial))
     }
 }

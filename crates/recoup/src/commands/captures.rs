@@ -59,14 +59,14 @@ pub fn display_name(capture: &str) -> &str {
 }
 
 /// Does what the first interrupt ends early. Also returns whether it did.
-pub(crate) fn until_interrupted<R>(work: impl FnOnce() -> R) -> (R, bool) {
+pub fn until_interrupted<R>(work: impl FnOnce() -> R) -> (R, bool) {
     interrupt::defer();
     let result = work();
     (result, interrupt::stop_deferring())
 }
 
 /// Ends the program after an interrupt. Otherwise fails if captures could not be read, which was reported.
-pub(crate) fn end(interrupted: bool, has_failures: bool) -> Result<(), Failure> {
+pub fn end(interrupted: bool, has_failures: bool) -> Result<(), Failure> {
     match interrupted {
         true => interrupt::exit(),
         false if has_failures => Err(Failure::Reported),
@@ -87,7 +87,7 @@ pub(crate) fn end_with(result: Result<(), Failure>, interrupted: bool) -> Result
 
 /// Prints what could not be read, the notes on each capture, and which captures were not reached. `notes` are those of a
 /// view besides those of every analysis.
-pub(crate) fn report<V: View>(all: &Captures<V>, paths: &[PathBuf], notes: impl Fn(&V) -> &[String]) {
+pub fn report<V: View>(all: &Captures<V>, paths: &[PathBuf], notes: impl Fn(&V) -> &[String]) {
     for failure in &all.failures {
         console::error(&failure.to_string());
     }
@@ -174,7 +174,7 @@ pub(crate) fn write_text(output: Output, text: &str) -> Result<(), Failure> {
 }
 
 /// Shows the progress of reading captures, and ends it after an interrupt.
-pub(crate) struct CaptureBar {
+pub struct CaptureBar {
     bars: Mutex<Bars>,
     /// Whether the bar names the capture.
     is_one_of_several: bool,
@@ -187,6 +187,7 @@ struct Bars {
 }
 
 impl CaptureBar {
+    /// A bar, which names the capture if it is one of several.
     pub fn new(is_one_of_several: bool) -> Self {
         Self { bars: Mutex::new(Bars { reading: ProgressBar::hidden(), reruns: None }), is_one_of_several }
     }
