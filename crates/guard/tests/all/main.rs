@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod copies;
 mod suggest;
 mod timers;
 
