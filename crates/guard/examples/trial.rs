@@ -180,6 +180,8 @@ mod linux {
         guard
             .args(["copies", &device, "--allow", "src port 80", "--key", &seed.to_string(), "--summary"])
             .arg(&summary);
+        // All clients have one address here.
+        guard.args(["--destination-limit", "1000"]);
         if !args.dry_run {
             guard.arg("--act");
         }

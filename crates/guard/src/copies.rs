@@ -30,6 +30,7 @@ mod shadow;
 mod summary;
 
 use guard::{Guard, Settings};
+use limits::Limit;
 use recoup::{Failure, console};
 use recoup_captures::filter::Filter;
 use recoup_recovery::Profile;
@@ -79,6 +80,12 @@ pub struct Args {
     /// Mechanisms that help
     #[arg(long, value_name = "MECHANISMS", default_value = "+tlpr+slp")]
     help_by: String,
+    /// Send at most this many copies a second to one address
+    #[arg(long, value_name = "COPIES", default_value_t = 100)]
+    destination_limit: u32,
+    /// Send at most this many copies a second in all
+    #[arg(long, value_name = "COPIES", default_value_t = 1000)]
+    host_limit: u32,
     /// End after this time
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     most: Option<Duration>,
@@ -146,6 +153,8 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         handshakes_only: args.handshakes_only,
         control: args.control,
         key: args.key.unwrap_or_else(random_key),
+        destination: Limit::packets(args.destination_limit),
+        host: Limit::packets(args.host_limit),
         most: 200_000,
     })
 }

@@ -41,6 +41,9 @@ pub struct Settings {
     pub control: Ppm,
     /// The key by which they are chosen.
     pub key: u64,
+    /// Copies a second, to one address and in all.
+    pub destination: Limit,
+    pub host: Limit,
     /// The most connections that are followed.
     pub most: usize,
 }
@@ -115,14 +118,14 @@ pub struct Guard {
 impl Guard {
     pub fn new(settings: Settings, now: Instant) -> Self {
         Self {
-            settings,
             connections: HashMap::new(),
             timers: BTreeMap::new(),
-            paths: Paths::default(),
-            host: Budget::new(Limit::HOST, now),
+            paths: Paths::new(settings.destination),
+            host: Budget::new(settings.host, now),
             next_number: 0,
             counts: Counts::default(),
             events: Vec::new(),
+            settings,
         }
     }
 

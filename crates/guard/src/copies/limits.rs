@@ -22,13 +22,17 @@ pub struct Limit {
     pub bytes: u32,
 }
 
+/// Bytes of a packet that a limit counts with: most copies are shorter, and a full one is 1,500.
+const BYTES: u32 = 1250;
+
 impl Limit {
     /// For a connection.
-    pub const CONNECTION: Self = Self { packets: 20, bytes: 30_000 };
-    /// For all connections to one address.
-    pub const DESTINATION: Self = Self { packets: 100, bytes: 125_000 };
-    /// For this host.
-    pub const HOST: Self = Self { packets: 1000, bytes: 1_250_000 };
+    pub const CONNECTION: Self = Self::packets(20);
+
+    /// So many packets a second, of 1250 bytes on average.
+    pub const fn packets(packets: u32) -> Self {
+        Self { packets, bytes: packets.saturating_mul(BYTES) }
+    }
 }
 
 /// What is left of a limit.

@@ -84,13 +84,8 @@ pub struct Path {
 }
 
 impl Path {
-    fn new(now: Instant) -> Self {
-        Self {
-            slots: BTreeMap::new(),
-            total: Slot::default(),
-            shortest: None,
-            budget: Budget::new(Limit::DESTINATION, now),
-        }
+    fn new(limit: Limit, now: Instant) -> Self {
+        Self { slots: BTreeMap::new(), total: Slot::default(), shortest: None, budget: Budget::new(limit, now) }
     }
 
     fn note(&mut self, at: Instant, what: Slot) {
@@ -159,25 +154,33 @@ fn number(at: Instant) -> u64 {
 }
 
 /// All paths, by remote address.
-#[derive(Debug, Default)]
-pub struct Paths(HashMap<IpAddr, Path>);
+#[derive(Debug)]
+pub struct Paths {
+    paths: HashMap<IpAddr, Path>,
+    limit: Limit,
+}
 
 impl Paths {
+    /// Each with this limit.
+    pub fn new(limit: Limit) -> Self {
+        Self { paths: HashMap::new(), limit }
+    }
+
     pub fn to(&mut self, address: IpAddr, now: Instant) -> &mut Path {
-        if self.0.len() >= MOST && !self.0.contains_key(&address) {
+        if self.paths.len() >= MOST && !self.paths.contains_key(&address) {
             self.forget();
         }
-        self.0.entry(address).or_insert_with(|| Path::new(now))
+        self.paths.entry(address).or_insert_with(|| Path::new(self.limit, now))
     }
 
     /// Forgets the older half.
     fn forget(&mut self) {
-        let mut heard: Vec<u64> = self.0.values().map(Path::heard).collect();
+        let mut heard: Vec<u64> = self.paths.values().map(Path::heard).collect();
         let middle = heard.len() / 2;
         let (_, median, _) = heard.select_nth_unstable(middle);
         let median = *median;
-        let mut over = self.0.len().saturating_sub(MOST / 2);
-        self.0.retain(|_, path| {
+        let mut over = self.paths.len().saturating_sub(MOST / 2);
+        self.paths.retain(|_, path| {
             let goes = over > 0 && path.heard() <= median;
             over -= usize::from(goes);
             !goes
@@ -206,7 +209,7 @@ mod tests {
     }
 
     fn path() -> Path {
-        Path::new(Instant::from_millis(1000))
+        Path::new(Limit::packets(100), Instant::from_millis(1000))
     }
 
     fn at(second: u64) -> Instant {
@@ -253,13 +256,13 @@ mod tests {
 
     #[test]
     fn paths_are_forgotten_beyond_the_bound() {
-        let mut paths = Paths::default();
+        let mut paths = Paths::new(Limit::packets(100));
         for i in 0..MOST as u32 + 1 {
             let address = std::net::Ipv4Addr::from(i).into();
             paths.to(address, at(i.into())).on_sent(at(i.into()));
         }
-        assert_eq!(paths.0.len(), MOST / 2 + 1);
-        assert!(!paths.0.contains_key(&IpAddr::from([0, 0, 0, 0])));
+        assert_eq!(paths.paths.len(), MOST / 2 + 1);
+        assert!(!paths.paths.contains_key(&IpAddr::from([0, 0, 0, 0])));
         assert_eq!(paths.to(HERE, at(1)).loss(), Ppm::percent(2));
     }
 }

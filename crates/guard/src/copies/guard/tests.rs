@@ -58,6 +58,8 @@ fn settings(help: &str) -> Settings {
         handshakes_only: false,
         control: Ppm::ZERO,
         key: 1,
+        destination: Limit::packets(100),
+        host: Limit::packets(1000),
         most: 100,
     }
 }
