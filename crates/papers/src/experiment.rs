@@ -257,7 +257,6 @@ pub fn all() -> impl Iterator<Item = &'static Experiment> {
 }
 
 /// The experiment of this name of a paper.
-#[cfg(test)]
 pub fn named(paper: &str, name: &str) -> Option<&'static Experiment> {
     all().find(|one| (one.paper, one.name) == (paper, name))
 }

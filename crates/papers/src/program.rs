@@ -4,6 +4,8 @@ mod bar;
 mod deliver;
 mod document;
 mod fit;
+#[cfg(target_os = "linux")]
+mod guarded;
 mod list;
 mod mutations;
 mod pages;
@@ -150,6 +152,11 @@ struct Slp {
     /// Seed of everything random [default: the scenario's]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Fetch as in fig7 on this machine's kernel, without and with `recoup guard copies` at the client, and in the simulator. Needs
+    /// root; without it, nothing is fetched
+    #[cfg(target_os = "linux")]
+    #[arg(long, conflicts_with_all = ["figures", "quick", "mutate", "parameters", "out", "update_ledger", "format"])]
+    guarded: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -330,6 +337,8 @@ fn execute(args: &Args) -> Result<(), Failure> {
             }
             simulated(planned, &args.common.output())
         }
+        #[cfg(target_os = "linux")]
+        Some(Paper::Slp(args)) if args.guarded => guarded::run(args.seed.unwrap_or(1)),
         Some(Paper::Slp(args)) => {
             let figures = named_or_all(&args.figures, "slp");
             let planned = args.common.plan(&figures, &[], args.seed)?;

@@ -20,7 +20,7 @@ pub mod run;
 pub(crate) mod scenario;
 #[cfg(target_os = "linux")]
 pub(crate) mod send;
-pub(crate) mod separate;
+pub mod separate;
 pub(crate) mod tmix;
 #[cfg(target_os = "linux")]
 mod transfer;

@@ -11,6 +11,8 @@
 //! [`fig7`] shows the distribution of completion times, [`sizes`] files from 0.25 kB to 8 MB.
 
 pub mod fig7;
+#[cfg(target_os = "linux")]
+pub mod guarded;
 pub mod sizes;
 
 use crate::prelude::*;

@@ -31,7 +31,7 @@ pub(crate) fn run(name: &str, program: &str, args: &Args) -> Result<(), Failure>
 }
 
 /// The program beside this one, or else the first of its name on PATH.
-fn find(program: &str) -> Option<PathBuf> {
+pub fn find(program: &str) -> Option<PathBuf> {
     let name = format!("{program}{}", env::consts::EXE_SUFFIX);
     let beside = env::current_exe().ok().and_then(|own| Some(own.parent()?.to_path_buf()));
     let path = env::var_os("PATH").unwrap_or_default();
