@@ -35,6 +35,7 @@
 //! the host that takes it may be another.
 
 use super::samples::{HandshakeFacts, PathFacts};
+use crate::plan::Timer;
 use recoup_kernel::SocketTimers;
 use recoup_trace::finding::RttQuantiles;
 use std::time::Duration;
@@ -54,10 +55,6 @@ pub const ONE_IN: usize = 1_000;
 
 /// Of so many round trips of data, one may exceed what stands beside other bounds.
 pub const SOME_IN: u64 = 100;
-
-/// The kernel's own timers (include/net/tcp.h: `TCP_TIMEOUT_INIT`, `TCP_RTO_MIN`).
-pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
-pub const USUAL_LEAST_RTO: Duration = Duration::from_millis(200);
 
 /// No SYN timer is shorter. It is a choice: hosts pause for longer than the shortest path's round trip.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(40);
@@ -158,7 +155,7 @@ fn first_timeout(facts: &HandshakeFacts, data: Option<Duration>) -> Suggestion {
     }
     let largest = quantile(facts.rtts.clone()).unwrap_or_default().mul_f64(MARGIN);
     let timeout = largest.max(smoothed(&facts.rtts)).max(data.unwrap_or_default()).max(SHORTEST_TIMEOUT);
-    lower(rounded(timeout), USUAL_TIMEOUT)
+    lower(rounded(timeout), Timer::Syn.usual())
 }
 
 fn least_rto(facts: &PathFacts) -> Suggestion {
@@ -174,7 +171,7 @@ fn least_rto(facts: &PathFacts) -> Suggestion {
         excess.unwrap_or_default()
     };
     let term = excess(ONE_IN as u64).max(excess(SOME_IN).mul_f64(MARGIN));
-    lower(rounded(term.max(LEAST_ACK_DELAY)), USUAL_LEAST_RTO)
+    lower(rounded(term.max(LEAST_ACK_DELAY)), Timer::LeastRto.usual())
 }
 
 fn lower(timer: Duration, usual: Duration) -> Suggestion {
