@@ -20,10 +20,13 @@
 //! # The least RTO
 //! Linux's RTO is SRTT plus at least this term (`tcp_rto_min`), 200 ms, which is to cover ACKs that the peer delays. It has to
 //! cover what the round trips of data exceed the median of their connection by: the 99th percentile of this excess times [`MARGIN`],
-//! and the excess that one in [`ONE_IN`] exceeds. Connections in which this host retransmitted data show none of that: an ACK that came
-//! after a lost one looks like a long round trip. But where a timer was too early for an ACK that was late, the kernel's own stays. A delay that no connection happened to show is at least that of Linux's receivers
-//! (`TCP_DELACK_MIN`, include/net/tcp.h: 40 ms, which may be 8 ms late), so the term is never shorter. It needs [`FEWEST_DATA`] round trips, as a
-//! 99th percentile does, of [`FEWEST_CONNECTIONS`] connections.
+//! and the excess that one in [`ONE_IN`] exceeds.
+//!
+//! - Connections in which this host retransmitted data show none of that: an ACK that came after a lost one looks like a long round
+//!   trip. But where a timer was too early for an ACK that was late, the kernel's own stays.
+//! - A delay that no connection happened to show is at least that of Linux's receivers (`TCP_DELACK_MIN`, include/net/tcp.h: 40 ms,
+//!   which may be 8 ms late), so the term is never shorter.
+//! - It needs [`FEWEST_DATA`] round trips, as a 99th percentile does, of [`FEWEST_CONNECTIONS`] connections.
 //!
 //! # The longest delay of ACKs
 //! It is lowered only where peers lost time because a small segment waited (RFC 896) for an ACK that this host delayed. What
