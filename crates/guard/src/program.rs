@@ -24,6 +24,7 @@ struct Args {
 }
 
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "one value a run")]
 enum Command {
     /// Suggest timers for the destinations of a capture, and say what they would have changed
     Suggest(suggest::Args),

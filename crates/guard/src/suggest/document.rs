@@ -53,13 +53,13 @@ pub fn write(answer: &Answer, out: impl Write) -> io::Result<()> {
     SCHEMA.write(&document, Layout::Lines, out)
 }
 
-/// The timers that are set, in ms.
+/// The timers in ms; `null`: the kernel's own.
 fn timers(timers: &SocketTimers) -> Value {
-    let set = Timer::ALL.into_iter().filter_map(|timer| {
+    let all = Timer::ALL.into_iter().map(|timer| {
         let name = format!("{}_ms", timer.key().replace('-', "_"));
-        Some((name, json!(in_ms(timer.of(timers)?))))
+        (name, json!(timer.of(timers).map(in_ms)))
     });
-    Value::Object(set.collect::<Map<_, _>>())
+    Value::Object(all.collect::<Map<_, _>>())
 }
 
 fn prediction(prediction: &Prediction) -> Value {

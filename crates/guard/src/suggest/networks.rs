@@ -64,6 +64,11 @@ fn is_known(level: usize, samples: &[&Sample]) -> bool {
     samples.iter().map(part).collect::<BTreeSet<_>>().len() >= FEWEST_PARTS
 }
 
+/// Whether a network has hosts with little in common.
+pub fn is_wide(network: &Network) -> bool {
+    network.bits() < bits(network.address(), FIRST_NARROW)
+}
+
 fn bits(address: IpAddr, level: usize) -> u8 {
     match address.to_canonical() {
         IpAddr::V4(_) => BITS_V4[level],

@@ -20,10 +20,13 @@
 //! # The least RTO
 //! Linux's RTO is SRTT plus at least this term (`tcp_rto_min`), 200 ms, which is to cover ACKs that the peer delays. It has to
 //! cover what the round trips of data exceed the median of their connection by: the 99th percentile of this excess times [`MARGIN`],
-//! and the excess that one in [`ONE_IN`] exceeds. Connections in which this host retransmitted data show none of that: an ACK that came
-//! after a lost one looks like a long round trip. But where a timer was too early for an ACK that was late, the kernel's own stays. A delay that no connection happened to show is at least that of Linux's receivers
-//! (`TCP_DELACK_MIN`, include/net/tcp.h: 40 ms, which may be 8 ms late), so the term is never shorter. It needs [`FEWEST_DATA`] round trips, as a
-//! 99th percentile does, of [`FEWEST_CONNECTIONS`] connections.
+//! and the excess that one in [`ONE_IN`] exceeds.
+//!
+//! - Connections in which this host retransmitted data show none of that: an ACK that came after a lost one looks like a long round
+//!   trip. But where a timer was too early for an ACK that was late, the kernel's own stays.
+//! - A delay that no connection happened to show is at least that of Linux's receivers (`TCP_DELACK_MIN`, include/net/tcp.h: 40 ms,
+//!   which may be 8 ms late), so the term is never shorter.
+//! - It needs [`FEWEST_DATA`] round trips, as a 99th percentile does, of [`FEWEST_CONNECTIONS`] connections.
 //!
 //! # The longest delay of ACKs
 //! It is lowered only where peers lost time because a small segment waited (RFC 896) for an ACK that this host delayed. What
@@ -35,6 +38,7 @@
 //! the host that takes it may be another.
 
 use super::samples::{HandshakeFacts, PathFacts};
+use crate::plan::Timer;
 use recoup_kernel::SocketTimers;
 use recoup_trace::finding::RttQuantiles;
 use std::time::Duration;
@@ -54,10 +58,6 @@ pub const ONE_IN: usize = 1_000;
 
 /// Of so many round trips of data, one may exceed what stands beside other bounds.
 pub const SOME_IN: u64 = 100;
-
-/// The kernel's own timers (include/net/tcp.h: `TCP_TIMEOUT_INIT`, `TCP_RTO_MIN`).
-pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
-pub const USUAL_LEAST_RTO: Duration = Duration::from_millis(200);
 
 /// No SYN timer is shorter. It is a choice: hosts pause for longer than the shortest path's round trip.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(40);
@@ -158,7 +158,7 @@ fn first_timeout(facts: &HandshakeFacts, data: Option<Duration>) -> Suggestion {
     }
     let largest = quantile(facts.rtts.clone()).unwrap_or_default().mul_f64(MARGIN);
     let timeout = largest.max(smoothed(&facts.rtts)).max(data.unwrap_or_default()).max(SHORTEST_TIMEOUT);
-    lower(rounded(timeout), USUAL_TIMEOUT)
+    lower(rounded(timeout), Timer::Syn.usual())
 }
 
 fn least_rto(facts: &PathFacts) -> Suggestion {
@@ -174,7 +174,7 @@ fn least_rto(facts: &PathFacts) -> Suggestion {
         excess.unwrap_or_default()
     };
     let term = excess(ONE_IN as u64).max(excess(SOME_IN).mul_f64(MARGIN));
-    lower(rounded(term.max(LEAST_ACK_DELAY)), USUAL_LEAST_RTO)
+    lower(rounded(term.max(LEAST_ACK_DELAY)), Timer::LeastRto.usual())
 }
 
 fn lower(timer: Duration, usual: Duration) -> Suggestion {

@@ -1,5 +1,6 @@
 //! The answer as text, and the plan.
 
+use super::networks::is_wide;
 use super::rules::{FEWEST, FEWEST_CONNECTIONS, FEWEST_DATA, Suggestion, Suggestions, Unknown, Usual};
 use super::samples::PathFacts;
 use super::{Answer, Prediction};
@@ -252,7 +253,11 @@ pub fn plan(answer: &Answer) -> String {
     );
     let about = |network: &Network| {
         let one = answer.advice.iter().find(|one| one.network == *network);
-        one.map_or_else(String::new, |one| basis(&one.facts))
+        let wide = match is_wide(network) {
+            true => "\nAlso for hosts that the capture does not show: delete it if they may be farther away.",
+            false => "",
+        };
+        one.map_or_else(String::new, |one| basis(&one.facts)) + wide
     };
     match answer.plan.is_empty() {
         true => to_toml(&answer.plan, &format!("{head}\n\nNothing is suggested: {}.", why_none(&answer.facts)), about),
