@@ -64,9 +64,10 @@ mod linux {
         /// A bottleneck towards the clients, in bit/s, with this queue in packets behind it
         #[arg(long, num_args = 2, value_names = ["BITS", "PACKETS"])]
         bottleneck: Option<Vec<u64>>,
-        /// Also one transfer without end, from another port, that nobody guards: its goodput is printed
-        #[arg(long)]
-        competitor: bool,
+        /// Also one transfer for this many seconds, from another port, that nobody guards: its goodput is printed. Let the
+        /// connections last as long
+        #[arg(long, value_name = "SECONDS")]
+        competitor: Option<u32>,
         /// What the guard sends: nothing in a dry run
         #[arg(long)]
         dry_run: bool,
@@ -198,13 +199,13 @@ mod linux {
         let done = folder.path().join("done");
         let mut curl = Command::new("bash");
         let script = "\
-            if [ -n \"$COMPETITOR\" ]; then curl -s -o /dev/null --max-time 600 -w '%{size_download} %{time_total}\\n' http://$SERVER:81/endless > competitor & C=$!; sleep 2; fi
+            if [ -n \"$COMPETITOR\" ]; then curl -s -o /dev/null --max-time $COMPETITOR -w '%{size_download} %{time_total}\\n' http://$SERVER:81/endless > competitor & fi
             curl -s -S --no-progress-meter --http1.0 --parallel --parallel-immediate --parallel-max $PARALLEL --max-time 120 -o /dev/null -w '%{local_port} %{time_total} %{size_download}\\n' \"http://$SERVER/file?[1-$CONNECTIONS]\" > done
-            if [ -n \"$C\" ]; then kill -INT $C; wait $C; fi; true";
+            wait";
         curl.args(["-c", script]).current_dir(folder.path()).env("SERVER", server.to_string());
         curl.env("PARALLEL", args.parallel.to_string()).env("CONNECTIONS", args.connections.to_string());
-        if args.competitor {
-            curl.env("COMPETITOR", "1");
+        if let Some(seconds) = args.competitor {
+            curl.env("COMPETITOR", seconds.to_string());
         }
         let mut clients = wire.run(curl)?;
         relay.run(wire.ends(), clients.as_fd())?;
@@ -224,7 +225,7 @@ mod linux {
                 Endpoints { src: SocketAddr::new(server.into(), PORT), dst: SocketAddr::new(inside, port.parse()?) };
             round.times.add(Duration::from_secs_f64(time.parse()?), is_control(&ends, seed, CONTROL));
         }
-        if args.competitor {
+        if args.competitor.is_some() {
             round.goodput = competitor(folder.path());
         }
         Ok(round)
