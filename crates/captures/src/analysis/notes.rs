@@ -3,7 +3,7 @@
 use super::columns::ms;
 use super::findings::{Analyzed, View};
 use super::summary::Vantages;
-use crate::wording::count;
+use crate::wording::{count, grouped};
 use recoup_trace::finding::Vantage;
 use recoup_trace::read::{LeftOut, Oddity};
 
@@ -75,6 +75,15 @@ impl<V: View> Analyzed<V> {
         notes.extend(merged_note(vantages));
         notes.extend(capture_point_note(vantages));
         notes
+    }
+}
+
+impl<V> Analyzed<V> {
+    /// How many copies `recoup guard` sent, if its log is known. Tables and explanations that say so themselves need no note.
+    pub fn copies_note(&self) -> Option<String> {
+        let copies = self.counts.copies.as_ref()?;
+        let (captured, others) = (grouped(copies.captured), grouped(copies.not_captured()));
+        Some(format!("copies sent by recoup guard: {captured} ({others} of the log not in the capture)"))
     }
 }
 

@@ -265,6 +265,10 @@ impl<V: Tabular> Serialize for Capture<'_, V> {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("capture", &analyzed.capture)?;
         object.serialize_entry("notes", &analyzed.notes())?;
+        if let Some(copies) = &analyzed.counts.copies {
+            let counts = json!({ "captured": copies.captured, "not_captured": copies.not_captured() });
+            object.serialize_entry("guard_copies", &counts)?;
+        }
         V::serialize(analyzed, &mut object)?;
         object.end()
     }

@@ -62,6 +62,9 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
     value["notes"] = json!(analyzed.notes());
     value["frames"] = json!(analyzed.counts.frames);
     value["packets"] = json!(analyzed.counts.packets);
+    if let Some(copies) = &analyzed.counts.copies {
+        value["guard_copies"] = json!({ "captured": copies.captured, "not_captured": copies.not_captured() });
+    }
     value
 }
 
