@@ -76,9 +76,7 @@ use frames::Frames;
 use records::{Records, name_of};
 
 pub use copied::{CopiedFrame, CopiedRecord, CopyReader};
-#[cfg(test)]
-pub(crate) use copies::Taken;
-pub use copies::{CapturedCopies, CapturedCopy, CopyFinder, SentCopy, WithoutCopies};
+pub use copies::{CapturedCopies, CapturedCopy, CopyFinder, SentCopy, Taken, WithoutCopies};
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
 pub use device::{DeviceFrame, FrameDecoder};
 pub use error::ReadError;

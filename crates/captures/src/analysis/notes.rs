@@ -5,7 +5,7 @@ use super::findings::{Analyzed, View};
 use super::summary::Vantages;
 use crate::wording::{count, grouped};
 use recoup_trace::finding::Vantage;
-use recoup_trace::read::{LeftOut, Oddity};
+use recoup_trace::read::{CapturedCopies, LeftOut, Oddity};
 
 /// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
 const CUT: &str = "the snaplen cuts TCP options: where SACK blocks are missing, triggers are unknown and fewer verdicts are possible; capture at least 128 bytes of each packet (tcpdump -s 128)";
@@ -81,10 +81,14 @@ impl<V: View> Analyzed<V> {
 impl<V> Analyzed<V> {
     /// How many copies `recoup guard` sent, if its log is known. Tables and explanations that say so themselves need no note.
     pub fn copies_note(&self) -> Option<String> {
-        let copies = self.counts.copies.as_ref()?;
-        let (captured, others) = (grouped(copies.captured), grouped(copies.not_captured()));
-        Some(format!("copies sent by recoup guard: {captured} ({others} of the log not in the capture)"))
+        self.counts.copies.as_ref().map(copies_line)
     }
+}
+
+/// How many copies `recoup guard` sent.
+pub fn copies_line(copies: &CapturedCopies) -> String {
+    let (captured, others) = (grouped(copies.captured), grouped(copies.not_captured()));
+    format!("copies sent by recoup guard: {captured} ({others} of the log not in the capture)")
 }
 
 impl<V: View> Analyzed<V> {

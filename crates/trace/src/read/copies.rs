@@ -106,7 +106,7 @@ impl CapturedCopies {
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub enum Taken {
     /// It is as it was.
     AsItIs,
     /// It is a message now, or lacks a report.
@@ -180,7 +180,7 @@ impl CopyFinder {
     }
 
     /// Takes the next packet, and changes it if it is a copy or reports one.
-    pub(crate) fn take(&mut self, packet: &mut CapturedPacket) -> Taken {
+    pub fn take(&mut self, packet: &mut CapturedPacket) -> Taken {
         let ends = packet.endpoints;
         if packet.message.is_some() || !self.concerns([ends.src.port(), ends.dst.port()]) {
             return Taken::AsItIs;

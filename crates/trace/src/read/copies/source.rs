@@ -14,31 +14,7 @@ pub struct WithoutCopies<S> {
 impl<S: PacketSource> WithoutCopies<S> {
     /// Finds these copies in what `source` reads.
     pub fn new(source: S, copies: &[SentCopy]) -> Self {
-        Self::with(source, CopyFinder::new(copies))
-    }
-
-    /// Finds what is added to the [finder](Self::finder).
-    pub fn live(source: S) -> Self {
-        Self::with(source, CopyFinder::live())
-    }
-
-    fn with(source: S, finder: CopyFinder) -> Self {
-        Self { source, finder, given_out: CapturedPacket::from(&Packet::default()) }
-    }
-
-    /// The source.
-    pub fn source(&self) -> &S {
-        &self.source
-    }
-
-    /// The source.
-    pub fn source_mut(&mut self) -> &mut S {
-        &mut self.source
-    }
-
-    /// The copies.
-    pub fn finder(&mut self) -> &mut CopyFinder {
-        &mut self.finder
+        Self { source, finder: CopyFinder::new(copies), given_out: CapturedPacket::from(&Packet::default()) }
     }
 }
 
