@@ -6,6 +6,7 @@ use super::summary::Vantages;
 use crate::wording::{count, grouped};
 use recoup_trace::finding::Vantage;
 use recoup_trace::read::{CapturedCopies, LeftOut, Oddity};
+use serde_json::{Value, json};
 
 /// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
 const CUT: &str = "the snaplen cuts TCP options: where SACK blocks are missing, triggers are unknown and fewer verdicts are possible; capture at least 128 bytes of each packet (tcpdump -s 128)";
@@ -83,6 +84,11 @@ impl<V> Analyzed<V> {
     pub fn copies_note(&self) -> Option<String> {
         self.counts.copies.as_ref().map(copies_line)
     }
+}
+
+/// How many copies `recoup guard` sent; `null`: its log is not known.
+pub(crate) fn copies_json(copies: Option<&CapturedCopies>) -> Value {
+    copies.map_or(Value::Null, |copies| json!({ "captured": copies.captured, "not_captured": copies.not_captured() }))
 }
 
 /// How many copies `recoup guard` sent.
