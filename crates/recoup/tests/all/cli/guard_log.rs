@@ -1,6 +1,7 @@
 //! `--guard-log`: captures of a host on which `recoup guard copies` runs.
 
 use crate::cli::folder;
+use recoup_captures::guard_log::{Act, Decided, Entry, Kind, LoggedCopy, Outcome, SCHEMA, Settled};
 use recoup_testing::{Fields, Folder, check_fields};
 use recoup_trace::read::{CapturedPacket, Reader};
 use serde_json::{Value, json};
@@ -96,6 +97,17 @@ fn records(capture: &[u8]) -> Vec<&[u8]> {
 
 fn rows(document: &Value) -> usize {
     document["captures"][0]["retransmissions"].as_array().expect("rows").len()
+}
+
+#[test]
+fn a_log_has_the_fields_of_its_version() {
+    let ends = ["192.0.2.1:443", "198.51.100.7:40000"].map(|end| end.parse().expect("an end"));
+    let copy = LoggedCopy { at: 7, kind: Kind::Tail, act: Act::Sent, src: ends[0], dst: ends[1], seq: 1, len: 2 };
+    let lines = [
+        Entry::Decided(Decided { copy, bytes: 60 }),
+        Entry::Settled(Settled { copy, outcome: Outcome::Repaired, saved_ns: 1 }),
+    ];
+    check_fields(&json!({ "schema": SCHEMA.name, "version": SCHEMA.version, "lines": lines }), "", Fields::new());
 }
 
 #[test]
