@@ -321,7 +321,7 @@ impl Capture {
             overlong: false,
             outgoing: self.outgoing.map(|server| server == matches!(side, Side::Server)),
             interface: 0,
-            path_mtu: None,
+            message: None,
             tunnel: Tunnel::NONE,
             link: 0,
         });

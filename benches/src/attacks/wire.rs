@@ -138,7 +138,7 @@ impl Wire {
             outgoing: None,
             interface: 0,
             link: 0,
-            path_mtu: None,
+            message: None,
             tunnel: Tunnel::NONE,
         });
     }

@@ -52,6 +52,8 @@ pub use everything::{AllIntervals, Everything, Interval, intervals};
 pub(crate) use findings::assemble;
 pub use findings::{AllConnections, AllEpisodes, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run};
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
+pub(crate) use notes::copies_json;
+pub use notes::copies_line;
 pub use one_connection::{ConnectionRow, ListedConnection, OneConnection};
 pub use packed::PackedConnections;
 pub use study_tables::{StudyTable, study_tables};

@@ -22,9 +22,12 @@ pub use source::CaptureSource;
 use crate::analysis::{self, AnalysisError, Analyzed, Collector};
 use memory::{Memory, Recalled, Remembering};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{CapturedPacket, Counts, Joined, JoinedFiles, Packet, PacketSource, ReadError, Reader};
+use recoup_trace::read::{
+    CapturedPacket, Counts, Joined, JoinedFiles, Packet, PacketSource, ReadError, Reader, SentCopy, WithoutCopies,
+};
 use recoup_units::visible;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A small capture of a lossy web workload, taken at the server, compressed by zstd. It was made by
 ///
@@ -135,6 +138,11 @@ impl<'a> Capture<'a> {
         self.first
     }
 
+    /// Reads it once, without a view, as these settings say.
+    pub(crate) fn into_packets_by(self, settings: &Settings) -> Reading<'a> {
+        self.first.without(settings.copies.as_deref())
+    }
+
     /// Analyzes it. `collector` makes a collector for each thread.
     ///
     /// # Errors
@@ -145,7 +153,8 @@ impl<'a> Capture<'a> {
         collector: impl Fn() -> V,
         progress: &dyn Progress,
     ) -> Result<Analyzed<V>, AnalysisError> {
-        analysis::run(&self.name, self.first, settings, collector, |source| progress.reads(source.taken()))
+        let source = self.first.without(settings.copies.as_deref());
+        analysis::run(&self.name, source, settings, collector, |source| progress.reads(source.taken()))
     }
 
     /// Analyzes it, and prepares its second reading.
@@ -166,8 +175,9 @@ impl<'a> Capture<'a> {
             }
             (first, _) => first,
         };
+        let first = first.without(settings.copies.as_deref());
         let analyzed = analysis::run(&name, first, settings, collector, |source| progress.reads(source.taken()))?;
-        Ok((analyzed, Again { origin, memory }))
+        Ok((analyzed, Again { origin, memory, copies: settings.copies.clone() }))
     }
 }
 
@@ -176,6 +186,8 @@ pub struct Again<'a> {
     origin: Origin<'a>,
     /// Packets kept of a stream.
     memory: Memory,
+    /// As in the settings of the analysis.
+    copies: Option<Arc<[SentCopy]>>,
 }
 
 impl<'a> Again<'a> {
@@ -197,7 +209,8 @@ impl<'a> Again<'a> {
             stopped = !analyzed.interrupted && !go_on(source.taken());
             !stopped && (!analyzed.interrupted || source.counts().frames < frames)
         };
-        let result = read(self.open(analyzed.counts.clone())?, &mut goes_on);
+        let source = self.open(analyzed.counts.clone())?.without(self.copies.as_deref());
+        let result = read(source, &mut goes_on);
         Ok((result, stopped))
     }
 
@@ -238,11 +251,21 @@ pub(crate) enum Reading<'a> {
     Joined(Box<Joined>),
     Remembering(Remembering<'a>),
     Recalled(Recalled),
+    /// One of these, in which copies by another program are messages.
+    WithoutCopies(Box<WithoutCopies<Self>>),
 }
 
 impl<'a> Reading<'a> {
     fn one(reader: Reader<'a>) -> Self {
         Self::One(Box::new(reader))
+    }
+
+    /// The same, in which these copies are messages. `None`: none are known.
+    fn without(self, copies: Option<&[SentCopy]>) -> Self {
+        match copies {
+            None => self,
+            Some(copies) => Self::WithoutCopies(Box::new(WithoutCopies::new(self, copies))),
+        }
     }
 
     fn source(&self) -> &(dyn PacketSource + 'a) {
@@ -251,6 +274,7 @@ impl<'a> Reading<'a> {
             Self::Joined(source) => &**source,
             Self::Remembering(source) => source,
             Self::Recalled(source) => source,
+            Self::WithoutCopies(source) => &**source,
         }
     }
 
@@ -260,6 +284,7 @@ impl<'a> Reading<'a> {
             Self::Joined(source) => &mut **source,
             Self::Remembering(source) => source,
             Self::Recalled(source) => source,
+            Self::WithoutCopies(source) => &mut **source,
         }
     }
 }
@@ -295,6 +320,7 @@ impl PacketSource for Reading<'_> {
             Self::Joined(source) => source.stop(),
             Self::Remembering(source) => source.stop(),
             Self::Recalled(source) => source.stop(),
+            Self::WithoutCopies(source) => source.stop(),
         }
     }
 }

@@ -16,6 +16,7 @@
 //! | [`annotate`] | captures with comments on retransmissions and lost time |
 //! | [`anonymize`] | captures that can be sent, without names and payload |
 //! | [`pcapng`] | writes captures |
+//! | [`guard_log`] | the log of `recoup guard copies`, whose copies are no retransmissions |
 //! | [`filter`], [`time_window`] | pcap-filter's syntax; times in a capture |
 
 pub mod analysis;
@@ -28,6 +29,7 @@ pub mod compare;
 pub mod diagram;
 pub mod explain;
 pub mod filter;
+pub mod guard_log;
 pub mod levers;
 pub mod parameters;
 #[cfg(feature = "parquet")]

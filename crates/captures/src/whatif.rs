@@ -57,7 +57,9 @@ pub use answer::{Answer, CauseChange, MechanismResult, PredictionRow};
 pub(crate) use bases::Bases;
 pub use bases::SenderFact;
 pub use candidates::{Candidates, Sample, captured_end};
-pub(crate) use candidates::{Listener, MOST, Reason, identified, is_at_sender, is_whole, listener, mixed, suits};
+pub(crate) use candidates::{
+    Listener, MOST, REPAIRED, Reason, RepairedConnections, identified, is_at_sender, is_whole, listener, mixed, suits,
+};
 pub use changes::Changes;
 pub use columns::{predictions, results};
 pub use document::write_answers;

@@ -36,6 +36,7 @@ impl Options {
                 None => Settings::default().idle,
             },
             threads: self.threads,
+            guard_log: Vec::new(),
         };
         if let Some(threads) = self.threads {
             parse_threads(&threads.to_string()).map_err(|e| wrong(format_args!("threads: {e}")))?;

@@ -1,10 +1,12 @@
 //! How a capture is analyzed, and which part of it: arguments of the command line and of the Python package.
 
 use recoup_captures::filter::Filter;
+use recoup_captures::guard_log::{LogError, read_logs};
 use recoup_captures::time_window::{arguments, parse_time};
 use recoup_support::profile::parse_profile;
 use recoup_support::quantity::parse_duration;
 use recoup_trace::analyze::{ConnectionFilter, Settings, TimeMark, TimeWindow};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -22,6 +24,10 @@ pub struct AnalysisArgs {
     /// Analyze only packets before this time
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     pub to: Option<TimeMark>,
+    /// Leave out the copies of segments that `recoup guard copies` sent, which this log of it names: they are no
+    /// retransmissions. May be repeated
+    #[arg(long, value_name = "FILE")]
+    pub guard_log: Vec<PathBuf>,
     /// Explain every sender by this profile, such as linux-6 or linux-3.17+tlp [default: for each
     /// sender, the profile that explains most]
     #[arg(long, value_name = "PROFILE")]
@@ -46,6 +52,9 @@ pub enum AnalysisArgsError {
     /// The window ends before it begins.
     #[error("{}: no time in between: expected --from before --to", arguments(.0))]
     EmptyWindow(TimeWindow),
+    /// A log of `recoup guard copies` cannot be read.
+    #[error("--guard-log {0}")]
+    GuardLog(#[from] LogError),
     /// The profile is not known.
     #[error("--profile {text}: {why} (`recoup profiles` lists what there is)")]
     Profile {
@@ -60,7 +69,7 @@ impl AnalysisArgs {
     /// The settings of the analysis.
     ///
     /// # Errors
-    /// An unknown profile, or a window that ends before it begins.
+    /// An unknown profile, a log of copies that cannot be read, or a window that ends before it begins.
     pub fn settings(&self) -> Result<Settings, AnalysisArgsError> {
         let window = TimeWindow { from: self.from, to: self.to };
         if window.is_empty() {
@@ -70,6 +79,7 @@ impl AnalysisArgs {
             .profile
             .as_deref()
             .map(|text| parse_profile(text).map_err(|why| AnalysisArgsError::Profile { text: text.into(), why }));
+        let copies = (!self.guard_log.is_empty()).then(|| read_logs(&self.guard_log)).transpose()?;
         let filter = self.filter.clone();
         let usual = Settings::default();
         Ok(Settings {
@@ -78,6 +88,7 @@ impl AnalysisArgs {
             threads: self.threads.map_or(usual.threads, |n| n - 1),
             filter: filter.map(|filter| Arc::new(filter) as Arc<dyn ConnectionFilter>),
             window,
+            copies: copies.map(Arc::from),
             ..usual
         })
     }

@@ -48,7 +48,7 @@ use crate::{
         table::{KeepingCost, Separation},
     },
     hosts::{Hosts, KnownHosts},
-    read::{CapturedPacket, Counts, LeftOut, PacketSource, ReadError},
+    read::{CapturedPacket, Counts, LeftOut, PacketSource, ReadError, SentCopy},
 };
 pub use analyzer::{Analyzer, ResumeError, SoFarError};
 use exchange::Exchange;
@@ -106,6 +106,9 @@ pub struct Settings {
     /// Which connections are analyzed; `None`: all. The others are counted and numbered, but not
     /// followed.
     pub filter: Option<Arc<dyn ConnectionFilter>>,
+    /// Copies of segments that other programs of the captured hosts sent. Whoever reads a capture leaves them out, by
+    /// [`WithoutCopies`](crate::read::WithoutCopies); the analysis takes packets as they come.
+    pub copies: Option<Arc<[SentCopy]>>,
     /// When the packets that are analyzed were captured.
     pub window: TimeWindow,
     /// Shards that the connections are divided among: a power of two from 8 to 256. Other numbers mean the next
@@ -139,6 +142,7 @@ impl Default for Settings {
             threads: std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)),
             hosts: Arc::default(),
             filter: None,
+            copies: None,
             window: TimeWindow::default(),
             shards: FEWEST_SHARDS,
         }

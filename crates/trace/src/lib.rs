@@ -19,6 +19,7 @@
 //! | --- | --- |
 //! | `read` | captures to segments: pcap and pcapng, plain, gzip or zstd, every usual link layer; ICMP messages about segments; unreadable frames are counted by reason |
 //! | `… joined` | several files as one capture (`plan`: which and in which order; `look`: the beginning of a file; `open_file`: reading ahead; `files`, `frame_map`: what was read of each; `recorded`, `part`, `replay`: the same of recorded times, without the packets) |
+//! | `… copies`, `direction::copied` | copies of segments that another program sent beside the sender's TCP: no retransmissions, and no round-trip times |
 //! | `… packet`, `follow::packed` | packets in a compact form, from the reader until their shard takes them |
 //! | `follow` | connections and their directions in bounded memory: what each packet is, the capture point, round-trip times |
 //! | `… fields`, `connection::plain`, `direction::plain` | the short way for plain packets of connections to which nothing has happened |

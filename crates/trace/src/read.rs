@@ -22,6 +22,8 @@
 //! | `link`, `tunnel` | find the IP packet in a frame, and in an IP packet that carries another one |
 //! | `frames` | decode the segment and count frames |
 //! | `device` | the same for frames that a device gives, one by one |
+//! | `message` | what packets say that are no segments |
+//! | `copies` | finds copies of segments that another program sent beside the kernel |
 //! | `joined` | reads several files as one capture |
 //! | `counts`, `error` | what was read and skipped; why a capture cannot be read |
 //!
@@ -43,6 +45,7 @@
 mod classic;
 mod clock;
 mod copied;
+mod copies;
 mod counts;
 mod device;
 mod error;
@@ -51,6 +54,7 @@ mod icmp;
 mod joined;
 mod link;
 mod marks;
+mod message;
 mod packet;
 mod placeholder;
 mod raw;
@@ -72,6 +76,7 @@ use frames::Frames;
 use records::{Records, name_of};
 
 pub use copied::{CopiedFrame, CopiedRecord, CopyReader};
+pub use copies::{CapturedCopies, CapturedCopy, CopyFinder, SentCopy, Taken, WithoutCopies};
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
 pub use device::{DeviceFrame, FrameDecoder};
 pub use error::ReadError;
@@ -79,6 +84,7 @@ pub use joined::{CapturePart, Joined, JoinedFile, JoinedFiles, JoinedOrder, Orde
 #[cfg(not(target_family = "wasm"))]
 pub use joined::{Record, RecordedFile, RecordedPart, record_file};
 pub use marks::Part;
+pub use message::Message;
 pub use packet::Packet;
 pub use placeholder::placeholder;
 pub use raw::{FrameReader, RawFrame, RawReader, RawRecord, RewriteError};
@@ -120,9 +126,8 @@ pub struct CapturedPacket {
     pub link: u32,
     /// The tunnel that it was captured in, if any: all else but the link is that of the inner packet.
     pub tunnel: Tunnel,
-    /// `Some`: it is no segment, but an ICMP message about one, with its endpoints and sequence number. The
-    /// path of that segment takes packets of this many bytes at most.
-    pub path_mtu: Option<u16>,
+    /// `Some`: it is no segment of its sender, but says something of one, whose endpoints and sequence number it has.
+    pub message: Option<Message>,
 }
 
 impl CapturedPacket {
@@ -137,7 +142,7 @@ impl CapturedPacket {
 
 /// Gives the packets of a capture, one after another, and counts its frames.
 pub trait PacketSource: Send {
-    /// The next TCP segment, or the next ICMP message about one ([`CapturedPacket::path_mtu`]); `None`
+    /// The next TCP segment, or the next ICMP message about one ([`CapturedPacket::message`]); `None`
     /// when reading has ended.
     fn next_or_message(&mut self) -> Option<&CapturedPacket>;
 
@@ -153,7 +158,7 @@ pub trait PacketSource: Send {
     fn next_segment(&mut self) -> Option<CapturedPacket> {
         loop {
             let packet = self.next_or_message()?;
-            if packet.path_mtu.is_none() {
+            if packet.message.is_none() {
                 return Some(*packet);
             }
         }
@@ -241,7 +246,7 @@ impl<'a> Reader<'a> {
     pub fn next(&mut self) -> Option<&CapturedPacket> {
         loop {
             // The packet stays where it is: the borrow of this call ends here.
-            let is_segment = self.next_or_message()?.path_mtu.is_none();
+            let is_segment = self.next_or_message()?.message.is_none();
             if is_segment {
                 return Some(&self.given_out);
             }

@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | `program` | the command line |
 //! | `source`, `files` | packets of interfaces, or of files that another program writes, as a source of the analysis |
+//! | `guarded` | leaves out the copies that `recoup guard copies` sends |
 //! | `watcher` | reads, analyzes and looks, again and again |
 //! | `said` | what was said of open connections, and so what is new |
 //! | `event` | what is said: findings, revisions, costs, ends, notes |
@@ -31,6 +32,7 @@
 mod event;
 mod exposition;
 mod files;
+mod guarded;
 mod kept;
 mod kernel_reasons;
 mod metrics;

@@ -1,6 +1,7 @@
 //! The command line of `recoup watch`: the program `recoup-watch`.
 
 use crate::files::FolderSource;
+use crate::guarded::{GrowingLog, Guarded};
 use crate::kept::Kept;
 use crate::kernel_reasons::KernelReasons;
 use crate::outlet::{Form, Outlet};
@@ -16,6 +17,7 @@ use recoup::program::{OutputArgs, parse};
 use recoup::signals::Signals;
 use recoup::{Failure, console};
 use recoup_captures::filter::{Filter, kernel_program};
+use recoup_captures::guard_log::LogError;
 use recoup_net::{MergedRings, Namespace, NamespaceTarget, PacketSocketOptions, USUAL_SNAP};
 use recoup_support::profile::parse_profile;
 use recoup_support::quantity::{parse_duration, parse_size};
@@ -64,6 +66,10 @@ struct Args {
     /// Watch only these connections: an expression of tcpdump, such as 'net 10.0.0.0/8 and port 443'
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     filter: Option<Filter>,
+    /// Leave out the copies of segments that `recoup guard copies` sends on this host and names in this log: they are no
+    /// retransmissions. The log is read as it grows. May be repeated
+    #[arg(long, value_name = "FILE")]
+    guard_log: Vec<PathBuf>,
     /// The form of findings: a screen, sentences, or a JSON object a line [default: screen on a terminal, or else lines]
     #[arg(long, value_name = "FORM")]
     format: Option<FormName>,
@@ -156,6 +162,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn watch(args: &Args) -> Result<(), Failure> {
     let form = form(args)?;
+    let log = |path: &PathBuf| GrowingLog::open(path).map_err(wrong_log);
+    let logs = args.guard_log.iter().map(log).collect::<Result<Vec<_>, _>>()?;
     let (signals, shown) = match form {
         FormName::Screen => (Signals::of_terminal()?, Shown::Screen(Look { colors: args.output_args.takes_colors() })),
         FormName::Lines => (Signals::new(args.has_file())?, Shown::By(outlet(Form::Lines, args)?)),
@@ -166,6 +174,7 @@ fn watch(args: &Args) -> Result<(), Failure> {
             let source = FolderSource::open(folder)
                 .map_err(|why| Failure::Wrong(format!("--from {}: {why}", folder.display())))?;
             let shared = Shared::new(source.name().to_owned(), Kept::default());
+            let source = Guarded::new(source, logs).map_err(wrong_log)?;
             follow(args, &signals, source, Arc::new(shared), shown, None, None)
         }
         None => {
@@ -190,9 +199,15 @@ fn watch(args: &Args) -> Result<(), Failure> {
             };
             let kept = if time.is_zero() { Kept::default() } else { Kept::new(args.keep, time) };
             let shared = Arc::new(Shared::new(name.clone(), kept));
-            follow(args, &signals, LiveSource::new(rings, name, Arc::clone(&shared)), shared, shown, saver, kernel)
+            let source = LiveSource::new(rings, name, Arc::clone(&shared));
+            let source = Guarded::new(source, logs).map_err(wrong_log)?;
+            follow(args, &signals, source, shared, shown, saver, kernel)
         }
     }
+}
+
+fn wrong_log(why: LogError) -> Failure {
+    Failure::Wrong(format!("--guard-log {why}"))
 }
 
 /// The form that is asked for, or else the one that suits standard output.

@@ -5,6 +5,7 @@ use crate::kept::Kept;
 use crate::kernel_reasons::Agreement;
 use crate::recent::Survey;
 use crate::totals::Totals;
+use recoup_captures::analysis::copies_line;
 use recoup_captures::wording::{count, grouped};
 use recoup_trace::read::Counts;
 use recoup_units::Instant;
@@ -44,7 +45,8 @@ pub struct Status {
 impl Status {
     /// What was watched, a sentence or two a line.
     pub fn summary(&self) -> Vec<String> {
-        [Some(self.watched()), self.kernel.as_ref().map(Agreement::summary)].into_iter().flatten().collect()
+        let copies = self.counts.copies.as_ref().map(copies_line);
+        [Some(self.watched()), copies, self.kernel.as_ref().map(Agreement::summary)].into_iter().flatten().collect()
     }
 
     fn watched(&self) -> String {

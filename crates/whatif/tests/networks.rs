@@ -67,7 +67,7 @@ fn captured(frame: u64, at: Instant, packet: &Packet) -> CapturedPacket {
         outgoing: None,
         interface: 0,
         link: 0,
-        path_mtu: None,
+        message: None,
         tunnel: Tunnel::NONE,
     }
 }

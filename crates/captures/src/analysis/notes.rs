@@ -3,9 +3,10 @@
 use super::columns::ms;
 use super::findings::{Analyzed, View};
 use super::summary::Vantages;
-use crate::wording::count;
+use crate::wording::{count, grouped};
 use recoup_trace::finding::Vantage;
-use recoup_trace::read::{LeftOut, Oddity};
+use recoup_trace::read::{CapturedCopies, LeftOut, Oddity};
+use serde_json::{Value, json};
 
 /// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
 const CUT: &str = "the snaplen cuts TCP options: where SACK blocks are missing, triggers are unknown and fewer verdicts are possible; capture at least 128 bytes of each packet (tcpdump -s 128)";
@@ -76,6 +77,24 @@ impl<V: View> Analyzed<V> {
         notes.extend(capture_point_note(vantages));
         notes
     }
+}
+
+impl<V> Analyzed<V> {
+    /// How many copies `recoup guard` sent, if its log is known. Tables and explanations that say so themselves need no note.
+    pub fn copies_note(&self) -> Option<String> {
+        self.counts.copies.as_ref().map(copies_line)
+    }
+}
+
+/// How many copies `recoup guard` sent; `null`: its log is not known.
+pub(crate) fn copies_json(copies: Option<&CapturedCopies>) -> Value {
+    copies.map_or(Value::Null, |copies| json!({ "captured": copies.captured, "not_captured": copies.not_captured() }))
+}
+
+/// How many copies `recoup guard` sent.
+pub fn copies_line(copies: &CapturedCopies) -> String {
+    let (captured, others) = (grouped(copies.captured), grouped(copies.not_captured()));
+    format!("copies sent by recoup guard: {captured} ({others} of the log not in the capture)")
 }
 
 impl<V: View> Analyzed<V> {

@@ -6,7 +6,7 @@ use super::summary::{LossTimes, Summary};
 use recoup_support::stats::{self, Durations};
 use recoup_table::Columns;
 use recoup_trace::finding::{Closing, Evidence, Opening, Vantage};
-use recoup_trace::read::{Counts, Reason};
+use recoup_trace::read::{CapturedCopies, Counts, Reason};
 
 /// The columns of a summary. With several captures, the last column is the capture's name.
 pub fn summaries() -> Columns<Analyzed<Summary>> {
@@ -23,6 +23,12 @@ fn counts() -> Columns<Counts> {
         .column("other_traffic", "frames", "frames without TCP", other_traffic)
         .column("left_out", "frames", "frames that may hold TCP but could not be read", left_out)
         .column("dropped", "packets", "packets that the capturing program reports as dropped", |c| c.dropped)
+        .column("guard_copies", "packets", "copies that recoup guard sent; missing without --guard-log", |c| {
+            c.copies.as_ref().map(|copies| copies.captured)
+        })
+        .column("guard_copies_not_captured", "packets", "copies in its log that the capture does not hold", |c| {
+            c.copies.as_ref().map(CapturedCopies::not_captured)
+        })
 }
 
 /// Frames without TCP.

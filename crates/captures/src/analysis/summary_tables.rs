@@ -71,6 +71,10 @@ fn capture(analyzed: &Analyzed<Summary>) -> String {
     rows.push(texts!["segments with payload, SYN or FIN", s.segments]);
     rows.push(texts!["duplicated packets", s.duplicates]);
     rows.push(texts!["keep-alive and window probes", s.probes]);
+    if let Some(copies) = &counts.copies {
+        rows.push(texts!["copies sent by recoup guard", copies.captured]);
+        rows.push(texts!["  of its log, not in the capture", copies.not_captured()]);
+    }
     table(&["capture", ""], 1, rows).unwrap_or_default() + "\n"
 }
 

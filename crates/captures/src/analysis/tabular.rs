@@ -6,6 +6,7 @@ use super::columns::{changed_retransmissions_in, connections, ms, retransmission
 use super::episodes::{Episode, episodes};
 use super::findings::{AllConnections, AllEpisodes, AllRetransmissions, Analyzed, View};
 use super::given_out::{Record, Row};
+use super::notes::copies_json;
 use super::study_tables::study_tables;
 use super::summary::{SlowConnection, Summary};
 use super::summary_columns::summaries;
@@ -265,6 +266,7 @@ impl<V: Tabular> Serialize for Capture<'_, V> {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("capture", &analyzed.capture)?;
         object.serialize_entry("notes", &analyzed.notes())?;
+        object.serialize_entry("guard_copies", &copies_json(analyzed.counts.copies.as_ref()))?;
         V::serialize(analyzed, &mut object)?;
         object.end()
     }

@@ -35,7 +35,7 @@ impl Originals {
                 Remark::Ends(_, began) => {
                     named.insert(*began, 0);
                 }
-                Remark::Begins(_) => {}
+                Remark::Begins(_) | Remark::Copy => {}
             }
         }
         let watched = sought.into_iter().map(|(ends, all)| (ends, all.into_iter().map(|seq| (seq, None)).collect()));
@@ -50,6 +50,7 @@ impl Originals {
         let said = remarks.of(frame);
         let comments = said.iter().map(|remark| match remark {
             Remark::Retransmission(row, lost) => retransmission(row, *lost, self.original(row)),
+            Remark::Copy => format!("{PREFIX}: copy sent by recoup guard"),
             Remark::Begins(lost) => episode(*lost, None),
             Remark::Ends(lost, began) => episode(*lost, Some(self.named.get(began).copied())),
         });

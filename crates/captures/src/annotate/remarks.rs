@@ -3,7 +3,7 @@
 use crate::analysis::{AllEpisodes, AllRetransmissions, Collector, Episode, Occurrence, Vantages, View};
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, ConnectionKey, Retransmission, Revision};
-use recoup_trace::read::CapturedPacket;
+use recoup_trace::read::{CapturedCopies, CapturedPacket};
 use recoup_wire::Endpoints;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -64,6 +64,8 @@ pub(super) enum Remark {
     Retransmission(Box<Retransmission>, Option<Lost>),
     /// Time was lost from here on.
     Begins(Lost),
+    /// It is a copy that another program sent.
+    Copy,
     /// The episode that began in this frame ends here.
     Ends(Lost, u64),
 }
@@ -84,8 +86,8 @@ pub struct Remarks {
 }
 
 impl Remarks {
-    /// Those of an analysis.
-    pub fn new(of: RemarksOf) -> Self {
+    /// Those of an analysis, in which these copies by another program were found.
+    pub fn new(of: RemarksOf, copies: Option<&CapturedCopies>) -> Self {
         let mut remarks = Self::default();
         let lost = LostIn::new(&of.episodes.rows);
         for row in of.retransmissions.rows {
@@ -99,6 +101,9 @@ impl Remarks {
         }
         for (ends, frames) in slow.iter().filter_map(|number| of.connections.get(number)) {
             remarks.slow.entry(either_way(*ends)).or_default().push(frames.clone());
+        }
+        for copy in copies.iter().flat_map(|copies| &copies.packets) {
+            remarks.add(copy.frame, Remark::Copy);
         }
         remarks
     }

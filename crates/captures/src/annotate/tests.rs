@@ -17,7 +17,7 @@ fn remarks(file: &[u8]) -> Remarks {
     let reader = Reader::new("x", file).expect("a capture");
     let capture = Capture::stream("x", reader);
     let analyzed = capture.analyze(&Settings::default(), RemarksOf::default, &Unwatched).expect("an analysis");
-    Remarks::new(analyzed.findings)
+    Remarks::new(analyzed.findings, None)
 }
 
 fn annotated(file: &[u8], only_slow: bool) -> (Vec<u8>, Annotated) {

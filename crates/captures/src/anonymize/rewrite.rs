@@ -56,7 +56,7 @@ impl<'m> Rewriter<'m> {
     /// The frame to write in place of this one.
     pub fn frame(&mut self, frame: &RawFrame<'_>) -> Written {
         let kind = match &frame.content {
-            Ok(packet) if packet.path_mtu.is_some() => Kind::Message,
+            Ok(packet) if packet.message.is_some() => Kind::Message,
             Ok(_) => Kind::Segment,
             Err(Reason::Fragment) => Kind::Fragment,
             Err(reason) => return stand_in(frame, *reason, Kind::Placeholder),
@@ -86,7 +86,7 @@ impl<'m> Rewriter<'m> {
         }
         let carried = headers.ip(innermost, on_wire, self.map)?;
         let end = match &frame.content {
-            Ok(packet) if packet.path_mtu.is_some() => headers.icmp(&carried, self.map)?,
+            Ok(packet) if packet.message.is_some() => headers.icmp(&carried, self.map)?,
             Ok(packet) => {
                 let end = headers.tcp(&carried)?;
                 let claimed = (carried.bytes.start + carried.on_wire).saturating_sub(end);

@@ -2,6 +2,7 @@
 
 use super::{Again, Capture, CaptureSource, Memory, Origin, Progress};
 use crate::analysis::{AnalysisError, Analyzed};
+use recoup_trace::analyze::Settings;
 use recoup_trace::read::ReadError;
 use recoup_units::visible;
 use std::path::{Path, PathBuf};
@@ -148,7 +149,7 @@ impl<'a> Input<'a> {
     }
 
     /// The capture of this name, which was analyzed, for a second reading. `None` for a stream.
-    pub(crate) fn again(self, name: &str) -> Option<Again<'a>> {
+    pub(crate) fn again(self, name: &str, settings: &Settings) -> Option<Again<'a>> {
         let origin = match self {
             Self::Demo => Origin::Demo,
             Self::Joined(paths) => Origin::Joined(paths),
@@ -158,7 +159,7 @@ impl<'a> Input<'a> {
                 path.metadata().is_ok_and(|about| about.is_file()).then_some(Origin::File(path))?
             }
         };
-        Some(Again { origin, memory: Memory::default() })
+        Some(Again { origin, memory: Memory::default(), copies: settings.copies.clone() })
     }
 }
 

@@ -5,7 +5,7 @@ use super::groups::group_columns;
 use super::order::Ranked;
 use super::report::Report;
 use super::total::Total;
-use crate::analysis::{Analyzed, OneConnection, ms};
+use crate::analysis::{Analyzed, OneConnection, copies_json, ms};
 use recoup_recovery::Trigger;
 use recoup_table::{Layout, Schema};
 use recoup_trace::finding::{
@@ -62,6 +62,7 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
     value["notes"] = json!(analyzed.notes());
     value["frames"] = json!(analyzed.counts.frames);
     value["packets"] = json!(analyzed.counts.packets);
+    value["guard_copies"] = copies_json(analyzed.counts.copies.as_ref());
     value
 }
 

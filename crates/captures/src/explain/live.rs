@@ -24,7 +24,7 @@ pub fn explain_live(
     mut interim: impl FnMut(&Analyzed<Facts>),
 ) -> Result<Analyzed<Facts>, AnalysisError> {
     let name = capture.name().to_owned();
-    let mut packets = capture.into_packets();
+    let mut packets = capture.into_packets_by(settings);
     let mut analyzer = Analyzer::new(settings, &view);
     let mut next = Instant::now() + every;
     let mut stopped = false;

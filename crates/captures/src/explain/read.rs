@@ -70,7 +70,7 @@ pub fn explain(
     let mut all = analyze_all(input, settings, progress, view);
     for analyzed in &mut all.analyzed {
         analyzed.findings.group_by_capture(&analyzed.capture);
-        if let Some(again) = input.again(&analyzed.capture) {
+        if let Some(again) = input.again(&analyzed.capture, settings) {
             // Without a second reading there is no advice.
             _ = advise(analyzed, &again, settings, progress);
         }
@@ -89,6 +89,7 @@ fn advise(
     let Some(candidates) = analyzed.findings.candidates() else {
         return Ok(());
     };
+    let candidates = &*candidates.without_repaired(&analyzed.counts);
     let goes_on = |_, _| !progress.is_stopped();
     let answer = rerun_candidates(analyzed, candidates, again, &advice::request(), settings, &goes_on)?;
     analyzed.findings.advice = Advice::new(&answer);
@@ -258,6 +259,7 @@ fn draw_and_rerun(
         let (drawn, note) = draw(None)?;
         return Ok(SecondReading { drawn, note, advice: None });
     };
+    let candidates = &*candidates.without_repaired(&analyzed.counts);
     // An interrupt ends the reading, and what was read is rerun.
     let goes_on = |done| {
         progress.rerun(done, candidates.count());

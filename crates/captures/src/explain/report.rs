@@ -68,7 +68,8 @@ impl Report {
         let name = capture_name(&analyzed.capture);
         let length = duration(facts.duration());
         let heading = heading(name, &length, facts);
-        let finding = finding(facts, || analyzed.counts.instead_of_tcp());
+        let mut finding = finding(facts, || analyzed.counts.instead_of_tcp());
+        finding.extend(copies(analyzed.counts.copies.as_ref().map(|copies| [copies.captured, copies.not_captured()])));
         Self::of(facts, heading, finding, analyzed.notes())
     }
 
@@ -77,7 +78,9 @@ impl Report {
         let facts = &total.facts;
         let length = format!("{} in all", duration(total.length));
         let heading = heading(&count(total.captures, "capture"), &length, facts);
-        Self::of(facts, heading, finding(facts, || None), total.notes())
+        let mut finding = finding(facts, || None);
+        finding.extend(copies(total.copies));
+        Self::of(facts, heading, finding, total.notes())
     }
 
     fn of(facts: &Facts, heading: String, finding: String, mut not_known: Vec<String>) -> Self {
@@ -159,6 +162,17 @@ fn finding(facts: &Facts, instead_of_tcp: impl Fn() -> Option<String>) -> String
     };
     let (lost, all, share) = (duration(lost), duration(all), percent_of(lost, all));
     format!("Losses and delays cost {lost} of {all} of connection time ({share}){connections}.")
+}
+
+/// A sentence about the copies that a guard sent: those captured, and others in its log. `None`: its log is not known.
+fn copies(counts: Option<[u64; 2]>) -> Option<String> {
+    let [captured, others] = counts?;
+    let others = match others {
+        0 => String::new(),
+        others => format!(" ({} more in its log are not in the capture)", grouped(others)),
+    };
+    let captured = if captured == 1 { "1 copy".into() } else { format!("{} copies", grouped(captured)) };
+    Some(format!(" `recoup guard` also sent {captured} of segments, which count as no retransmissions{others}."))
 }
 
 /// A connection in one line, with what it lost most to.

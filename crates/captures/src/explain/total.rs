@@ -20,6 +20,8 @@ pub struct Total {
     pub length: Duration,
     /// Their sums.
     pub facts: Facts,
+    /// Copies that `recoup guard` sent, and those in its log that no capture holds; `None`: its log is not known.
+    pub copies: Option<[u64; 2]>,
     /// The captures of each note: how many, and the first.
     noted: BTreeMap<String, (u64, String)>,
 }
@@ -29,13 +31,18 @@ impl Total {
     /// by capture.
     pub fn new(order: SortBy, most: usize, by: &[GroupBy]) -> Self {
         let facts = Facts::new(order, most).with_groups(&[GroupBy::Capture]).with_groups(by);
-        Self { captures: 0, length: Duration::ZERO, facts, noted: BTreeMap::new() }
+        Self { captures: 0, length: Duration::ZERO, facts, copies: None, noted: BTreeMap::new() }
     }
 
     /// Adds a capture.
     pub fn add(&mut self, analyzed: &Analyzed<Facts>) {
         self.captures += 1;
         self.length += analyzed.findings.duration();
+        if let Some(found) = &analyzed.counts.copies {
+            // Each capture is looked through for all copies of the log.
+            let captured = self.copies.map_or(0, |[captured, _]| captured) + found.captured;
+            self.copies = Some([captured, found.logged.saturating_sub(captured)]);
+        }
         let name = capture_name(&analyzed.capture).to_owned();
         for note in analyzed.notes() {
             self.noted.entry(note).or_insert_with(|| (0, name.clone())).0 += 1;

@@ -82,7 +82,8 @@ pub fn study_capture(
     takes: &mut TakesSenders<'_>,
 ) -> Result<Analyzed<ParameterStudy>, AnalysisError> {
     let senders = || Senders::new(settings.profile.clone());
-    let (analyzed, again) = capture.analyze_first(settings, senders, progress)?;
+    let (mut analyzed, again) = capture.analyze_first(settings, senders, progress)?;
+    analyzed.findings.leave_out_repaired(&analyzed.counts);
     let mut studied = study_senders(&analyzed, &again, request, settings, progress, takes)?;
     studied.notes.extend(again.kept_note("are studied"));
     Ok(analyzed.map(|_| studied))

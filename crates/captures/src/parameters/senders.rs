@@ -4,13 +4,17 @@ use crate::analysis::{Collector, Vantages, view};
 use crate::merge_fields;
 use crate::reread::Sought;
 use crate::study::best_case;
-use crate::whatif::{Bases, Listener, MOST, Reason, Reasons, identified, is_at_sender, is_whole, listener, mixed};
+use crate::whatif::{
+    Bases, Listener, MOST, REPAIRED, Reason, Reasons, RepairedConnections, identified, is_at_sender, is_whole,
+    listener, mixed,
+};
 use recoup_recovery::{Mechanisms, Profile, Trigger};
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
     Connection, Direction, HeldConnections, Identification, Retransmission, Revision, Verdict,
 };
+use recoup_trace::read::Counts;
 use std::mem::take;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -92,6 +96,18 @@ impl Senders {
     /// Senders that may be studied, and are not in the sample.
     pub fn left_out(&self) -> u64 {
         self.eligible - self.rows.len() as u64
+    }
+
+    /// Leaves out, and counts, the senders of connections in which a copy of a segment may have replaced it.
+    pub fn leave_out_repaired(&mut self, counts: &Counts) {
+        let Some(repaired) = RepairedConnections::of(counts) else {
+            return;
+        };
+        let before = self.rows.len();
+        self.rows.retain(|row| !repaired.contains(&row.sought));
+        let left_out = (before - self.rows.len()) as u64;
+        self.refused.add_all(REPAIRED.0, REPAIRED.1, left_out);
+        self.eligible -= left_out;
     }
 
     /// Adds a connection whose verdicts are final.

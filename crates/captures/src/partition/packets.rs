@@ -12,7 +12,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
-use recoup_trace::read::{CapturedPacket, Packet, Tunnel};
+use recoup_trace::read::{CapturedPacket, Message, Packet, Tunnel};
 use recoup_units::Instant;
 use recoup_wire::{Ecn, Flags, SackBlocks, SeqNumber, Timestamps};
 use std::fs::File;
@@ -88,7 +88,10 @@ const COLUMNS: [(&str, Field); 27] = [
     ("outgoing", OptionalFlag(|p| p.outgoing, |p, is| p.outgoing = Some(is))),
     ("interface", Number(|p| p.interface, |p, n| p.interface = n)),
     ("link", Number(|p| p.link, |p, n| p.link = n)),
-    ("path_mtu", OptionalNumber(|p| Some(p.path_mtu?.into()), |p, n| p.path_mtu = Some(n as u16))),
+    (
+        "path_mtu",
+        OptionalNumber(|p| Some(u16::from(p.message?).into()), |p, n| p.message = Some(Message::from(n as u16))),
+    ),
     ("tunnel", Wide(|p| p.tunnel.bits(), |p, bits| p.tunnel = Tunnel::from_bits(bits))),
 ];
 

@@ -14,7 +14,9 @@ use recoup_trace::finding::{
     Cause, Connection, Direction, HeldConnections, Identification, LostTime, Opening, Retransmission, Revision,
     SenderState, TimeByState, Vantage, Verdict,
 };
+use recoup_trace::read::{CapturedCopy, Counts};
 use recoup_wire::Endpoints;
+use std::borrow::Cow;
 use std::mem::take;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -231,6 +233,20 @@ impl Candidates {
         }
     }
 
+    /// The same without connections that cannot be rerun because a copy of a segment may have replaced it. Those are counted.
+    pub(crate) fn without_repaired(&self, counts: &Counts) -> Cow<'_, Self> {
+        let Some(repaired) = RepairedConnections::of(counts) else {
+            return Cow::Borrowed(self);
+        };
+        let mut all = self.clone();
+        all.rows.retain(|row| !repaired.contains(&row.sought));
+        let left_out = (self.rows.len() - all.rows.len()) as u64;
+        all.refused.add_all(REPAIRED.0, REPAIRED.1, left_out);
+        all.eligible -= left_out;
+        all.suited -= left_out;
+        Cow::Owned(all)
+    }
+
     /// Keeps those of the smallest hashes, so that neither the order nor the number of threads matters.
     pub(crate) fn keep_sample(&mut self) {
         if self.rows.len() > self.sample.most {
@@ -240,6 +256,31 @@ impl Candidates {
         self.rows.sort_unstable_by_key(|row| (row.sought.id, row.sought.point.number));
     }
 }
+
+/// Connections in which a copy that another program sent may have taken the place of a lost segment.
+#[derive(Debug)]
+pub(crate) struct RepairedConnections<'a>(Vec<&'a CapturedCopy>);
+
+impl<'a> RepairedConnections<'a> {
+    /// Those of a capture. `None`: there are none.
+    pub fn of(counts: &'a Counts) -> Option<Self> {
+        let copies = counts.copies.as_ref()?;
+        let repairs: Vec<_> = copies.packets.iter().filter(|copy| copy.may_have_repaired).collect();
+        (!repairs.is_empty()).then_some(Self(repairs))
+    }
+
+    /// Whether a connection is one of them. A copy may be its last frame, or come after it.
+    pub fn contains(&self, sought: &Sought) -> bool {
+        let (ends, frames) = (sought.endpoints, &sought.frames);
+        let first = self.0.partition_point(|copy| copy.frame < *frames.start());
+        let copies = self.0[first..].iter().take_while(|copy| copy.frame <= *frames.end());
+        copies.into_iter().any(|copy| copy.endpoints == ends || copy.endpoints == ends.reverse())
+    }
+}
+
+/// A rerun takes the ACK of a segment for its arrival, and would find a delay where there was a loss.
+pub(crate) const REPAIRED: Reason =
+    ("repaired_by_copy", "a copy that recoup guard sent may have replaced a lost segment");
 
 /// A bijection of 64-bit numbers that scatters neighbours (SplitMix64: Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", 2014).

@@ -53,7 +53,8 @@ pub fn what_if_sampled(
 ) -> Result<Analyzed<Answer>, AnalysisError> {
     let (analyzed, again) = capture.analyze_first(settings, || Candidates::new(sample), progress)?;
     let reruns = |done, all| progress.reruns(done, all);
-    let mut answer = rerun_candidates(&analyzed, &analyzed.findings, &again, request, settings, &reruns)?;
+    let found = analyzed.findings.without_repaired(&analyzed.counts);
+    let mut answer = rerun_candidates(&analyzed, &found, &again, request, settings, &reruns)?;
     answer.notes.extend(again.kept_note("are run again"));
     Ok(analyzed.map(|_| answer))
 }

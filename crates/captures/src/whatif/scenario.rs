@@ -68,7 +68,8 @@ pub fn infer_scenario(
     progress: &dyn Progress,
 ) -> Result<InferredScenario, InferenceError> {
     let candidates = || Candidates::new(Sample { most: MOST_CONNECTIONS, ..Sample::default() });
-    let (analyzed, again) = capture.analyze_first(settings, candidates, progress)?;
+    let (mut analyzed, again) = capture.analyze_first(settings, candidates, progress)?;
+    analyzed.findings = analyzed.findings.without_repaired(&analyzed.counts).into_owned();
     let mut scenario = from_candidates(&analyzed, &again, settings, progress)?;
     scenario.notes = analyzed.notes();
     scenario.notes.extend(again.kept_note("are used"));

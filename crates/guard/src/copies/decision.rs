@@ -1,63 +1,9 @@
 //! One decision to help, and what became of it.
 
+pub use recoup_captures::guard_log::{Act, Kind, Outcome};
 use recoup_units::{Instant, Span};
 use serde::Serialize;
 use std::time::Duration;
-
-recoup_units::named! {
-    /// What is sent.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-    pub enum Kind {
-        /// A copy of a SYN.
-        Syn = "syn",
-        /// A copy of a SYN-ACK.
-        SynAck = "syn_ack",
-        /// A copy of the last segment.
-        Tail = "tail",
-        /// A probe of the tail.
-        Probe = "probe",
-    }
-}
-
-impl Kind {
-    /// In words.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Syn => "copy of the SYN",
-            Self::SynAck => "copy of the SYN-ACK",
-            Self::Tail => "copy of the last segment",
-            Self::Probe => "probe of the tail",
-        }
-    }
-}
-
-recoup_units::named! {
-    /// What was done.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-    pub enum Act {
-        /// It was sent.
-        Sent = "sent",
-        /// The connection is one of those that are left alone, to compare with.
-        Control = "control",
-        /// Nothing is sent in a dry run.
-        Dry = "dry_run",
-    }
-}
-
-recoup_units::named! {
-    /// What became of it, or would have.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-    pub enum Outcome {
-        /// The segment had been lost, and the copy replaced it. Where none was sent: the kernel had to retransmit it later.
-        Repaired = "repaired",
-        /// The segment arrived by itself.
-        Needless = "needless",
-        /// The kernel had to retransmit it all the same.
-        Failed = "failed",
-        /// The connection ended before it could be seen.
-        Unknown = "unknown",
-    }
-}
 
 recoup_units::named! {
     /// Why the engine's wish was not followed.

@@ -4,8 +4,9 @@ use crate::copies::decision::{Act, Decision, Outcome};
 use crate::copies::guard::{Event, Guard, Named};
 use crate::copies::summary::Summary;
 use recoup::Failure;
+use recoup_captures::guard_log::{Decided, Entry, LoggedCopy, SCHEMA, Settled};
 use recoup_kernel::DuplicateReportCounts;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -25,7 +26,8 @@ impl Report {
             Some(path) => {
                 let failed = |why| Failure::Wrong(format!("--guard-log {}: {why}", path.display()));
                 let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-                writeln!(file, "{}", json!({ "schema": "recoup.guard.log", "version": 1 })).map_err(failed)?;
+                let head = json!({ "schema": SCHEMA.name, "version": SCHEMA.version });
+                writeln!(file, "{head}").map_err(failed)?;
                 file.flush().map_err(failed)?;
                 Some((file, path.to_owned()))
             }
@@ -52,7 +54,8 @@ impl Report {
                 && let Some(entry) = entry(event)
             {
                 let failed = |why| Failure::Wrong(format!("--guard-log {}: {why}", path.display()));
-                writeln!(file, "{entry}").map_err(failed)?;
+                let line = serde_json::to_string(&entry).map_err(|why| failed(why.into()))?;
+                writeln!(file, "{line}").map_err(failed)?;
             }
         }
         _ = lines.flush();
@@ -107,27 +110,25 @@ fn fate(decision: &Decision, outcome: Outcome, saved: f64) -> String {
 }
 
 /// A line of the log.
-fn entry(event: &Event) -> Option<Value> {
-    let named = |what: &Named, decision: &Decision| {
-        json!({
-            "at": decision.at.as_nanos(), "kind": decision.kind.name(), "act": decision.act.name(),
-            "src": what.connection.src, "dst": what.connection.dst, "seq": what.seq.0, "len": what.len,
-        })
+fn entry(event: &Event) -> Option<Entry> {
+    let copy = |what: &Named, decision: &Decision| LoggedCopy {
+        at: decision.at.as_nanos(),
+        kind: decision.kind,
+        act: decision.act,
+        src: what.connection.src,
+        dst: what.connection.dst,
+        seq: what.seq.0,
+        len: what.len,
     };
     match event {
         Event::Decided { what, decision, bytes } => {
-            let mut entry = named(what, decision);
-            entry["event"] = "decided".into();
-            entry["bytes"] = (*bytes).into();
-            Some(entry)
+            Some(Entry::Decided(Decided { copy: copy(what, decision), bytes: *bytes as u64 }))
         }
-        Event::Settled { what, decision, outcome, saved, .. } => {
-            let mut entry = named(what, decision);
-            entry["event"] = "settled".into();
-            entry["outcome"] = outcome.name().into();
-            entry["saved_ns"] = (saved.as_nanos() as u64).into();
-            Some(entry)
-        }
+        Event::Settled { what, decision, outcome, saved, .. } => Some(Entry::Settled(Settled {
+            copy: copy(what, decision),
+            outcome: *outcome,
+            saved_ns: u64::try_from(saved.as_nanos()).unwrap_or(u64::MAX),
+        })),
         Event::Exchanged { .. } => None,
     }
 }

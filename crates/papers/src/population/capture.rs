@@ -107,7 +107,7 @@ fn captured(now: Instant, direction: Direction, host: Host, packet: &Packet) -> 
         outgoing: Some(host.sends() == direction),
         interface: 0,
         link: 0,
-        path_mtu: None,
+        message: None,
         tunnel: Tunnel::NONE,
     }
 }

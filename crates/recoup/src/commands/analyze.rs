@@ -179,7 +179,7 @@ impl Args {
 
     /// The files that are read, but for the state, which is replaced.
     fn files(&self) -> Files {
-        Files::reading(self.captures.iter().chain(&self.merge_state))
+        Files::reading(self.captures.iter().chain(&self.merge_state).chain(&self.analysis.guard_log))
     }
 
     fn input(&self) -> Result<Input<'_>, InputError> {
@@ -234,6 +234,11 @@ fn show_view<V: Tabular + Continued<Shown: Tabular>>(args: &Args, settings: &Set
 fn check_paths(args: &Args) -> Result<(), Failure> {
     if args.state.is_none() && args.has_state() && !args.captures.is_empty() {
         let line = "--merge-state: expected no captures, or --state FILE to save the analysis in";
+        return Err(Failure::Wrong(line.into()));
+    }
+    if args.has_state() && !args.analysis.guard_log.is_empty() {
+        let line =
+            "--guard-log: expected no --state and no --merge-state: a state does not keep which copies were found";
         return Err(Failure::Wrong(line.into()));
     }
     check_study(args)?;

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.output == Path::new("-") && io::stdout().is_terminal() {
         return Err(Failure::Wrong("--output -: not for a terminal: expected a file, or a pipe".into()));
     }
-    let mut files = Files::reading([&args.capture]);
+    let mut files = Files::reading([&args.capture].into_iter().chain(&args.analysis.guard_log));
     let mut output = Output::create(&mut files, OUTPUT, &args.output)?;
     let kept = (args.capture == Path::new("-")).then(keep_stream).transpose()?;
     let path = kept.as_ref().map_or(&*args.capture, |kept| kept.path());
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         analyzed.capture = "-".into();
     }
     print_notes(&analyzed, &[]);
-    let remarks = Remarks::new(analyzed.findings);
+    let remarks = Remarks::new(analyzed.findings, analyzed.counts.copies.as_ref());
     let reader = CopyReader::open(path)?;
     bar.capture_begins(&args.capture.to_string_lossy(), reader.size());
     let packing = Packing::of(&args.output);

@@ -38,9 +38,9 @@ impl OneCapture {
         }
     }
 
-    /// The files that are read.
-    pub fn files(&self) -> Files {
-        Files::reading(&self.captures)
+    /// The files that are read: the capture, and others.
+    pub fn files(&self, others: &[PathBuf]) -> Files {
+        Files::reading(self.captures.iter().chain(others))
     }
 
     /// The name of the capture in notes.
@@ -105,7 +105,7 @@ pub fn report<V: View>(all: &Captures<V>, paths: &[PathBuf], notes: impl Fn(&V) 
 /// Prints the notes on a capture, and others.
 pub(crate) fn print_notes<V: View>(analyzed: &Analyzed<V>, others: &[String]) {
     let capture = display_name(&analyzed.capture);
-    for note in analyzed.notes().iter().chain(others) {
+    for note in analyzed.notes().iter().chain(&analyzed.copies_note()).chain(others) {
         console::note(format_args!("{capture}: {note}"));
     }
 }

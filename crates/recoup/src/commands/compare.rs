@@ -128,7 +128,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let inputs = [input(before)?, input(after)?];
     let expectation = args.expectation(before)?;
     let settings = args.analysis.settings()?;
-    let read: Vec<PathBuf> = before.iter().chain(after).chain(&args.prediction).cloned().collect();
+    let read: Vec<PathBuf> =
+        before.iter().chain(after).chain(&args.prediction).chain(&args.analysis.guard_log).cloned().collect();
     let output = Output::create(&mut Files::reading(&read), OUTPUT, &args.output)?;
     let bar = CaptureBar::new(true);
     let (compared, interrupted) =

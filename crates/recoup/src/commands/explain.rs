@@ -190,7 +190,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let format = format_or_ending(args.format, &args.output, FORMATS, Format::Table)?;
     check(args, format)?;
     let input = args.input()?;
-    let mut files = Files::reading(&args.captures);
+    let mut files = Files::reading(args.captures.iter().chain(&args.analysis.guard_log));
     let output = Output::create(&mut files, OUTPUT, &args.output)?;
     let settings = args.analysis.settings()?;
     match (format, args.connection) {

@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn extract(args: &Extract) -> Result<(), Failure> {
     let input = args.capture.input()?;
-    let output = Output::create(&mut args.capture.files(), OUTPUT, &args.written.output)?;
+    let output = Output::create(&mut args.capture.files(&[]), OUTPUT, &args.written.output)?;
     let bar = CaptureBar::new(false);
     let filter = args.filter.as_ref().map(|filter| filter as &dyn ConnectionFilter);
     let (extraction, interrupted) =

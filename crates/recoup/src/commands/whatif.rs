@@ -107,7 +107,7 @@ impl Args {
 
     /// The files that are read.
     fn files(&self) -> Files {
-        Files::reading(&self.captures)
+        Files::reading(self.captures.iter().chain(&self.analysis.guard_log))
     }
 
     /// How many captures are read, each by itself.

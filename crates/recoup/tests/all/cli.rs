@@ -12,6 +12,7 @@ mod explain;
 mod files;
 mod flows;
 mod generate;
+mod guard_log;
 mod outputs;
 mod plot;
 mod refusals;

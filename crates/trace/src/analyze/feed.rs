@@ -230,7 +230,7 @@ impl PacketFeed {
             self.latest = Some(latest.max(time));
             let (window_begins, window_ends) = self.window_times;
             if time < window_begins || time >= window_ends {
-                let is_segment = packet.path_mtu.is_none();
+                let is_segment = packet.message.is_none();
                 self.outside_window += u64::from(is_segment);
                 if time >= window_ends {
                     round.leave_out(&packet);

@@ -15,13 +15,14 @@ use super::*;
 use crate::{
     analyze::shard::connection_table,
     finding::{Closing, Evidence, Opening, PlacedLosses, Triggers, Vantage, Verdict},
-    read::{CapturedPacket, Packet, Tunnel},
+    read::{CapturedPacket, Message, Packet, Tunnel},
 };
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
 mod away;
+mod copies;
 mod duplicates;
 mod looked;
 mod lost;
@@ -109,7 +110,7 @@ impl Conversation {
             outgoing: None,
             interface: 0,
             link: 0,
-            path_mtu: None,
+            message: None,
             tunnel: Tunnel::NONE,
         });
         self.packets.last_mut().unwrap()

@@ -412,6 +412,15 @@ impl ConnectionState {
         self.directions[side].on_path_mtu(&timed.packet, now, context);
     }
 
+    /// Another program sent a copy of a segment of direction `side`.
+    #[cold]
+    pub fn on_copy(&mut self, packet: &CapturedPacket, side: usize) {
+        if packet.segment.flags.contains(Flags::SYN) {
+            self.handshake.on_copy();
+        }
+        self.directions[side].on_copy(packet);
+    }
+
     /// Whether a packet identical to a recent one is the same packet captured twice.
     #[cold]
     fn is_duplicate(

@@ -7,6 +7,7 @@
 mod acks;
 mod away;
 mod below_nxt;
+mod copied;
 mod duplicates;
 mod id_counter;
 mod mss;

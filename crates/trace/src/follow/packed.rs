@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     finding::Renumbering,
-    read::{CapturedPacket, Packet, Tunnel},
+    read::{CapturedPacket, Message, Packet, Tunnel},
 };
 use recoup_units::Instant;
 use recoup_wire::{Headers, IpVersion, RareHeaders};
@@ -50,7 +50,7 @@ struct RareFacts {
     at: Instant,
     frame: u64,
     interface: u32,
-    path_mtu: Option<u16>,
+    message: Option<Message>,
     tunnel: Tunnel,
     headers: RareHeaders,
 }
@@ -82,7 +82,7 @@ impl PackedPackets {
         let usual = !packet.headers.has_rare()
             && packet.at == time
             && packet.interface == 0
-            && packet.path_mtu.is_none()
+            && packet.message.is_none()
             && packet.tunnel.is_none()
             && frames_after <= u64::from(u32::MAX);
         let rare = if usual { NONE } else { self.push_rare(packet) };
@@ -101,7 +101,7 @@ impl PackedPackets {
             at: packet.at,
             frame: packet.frame,
             interface: packet.interface,
-            path_mtu: packet.path_mtu,
+            message: packet.message,
             tunnel: packet.tunnel,
             headers: packet.rare,
         });
@@ -160,7 +160,7 @@ impl PackedPackets {
             link: packed.link,
             interface: rare.map_or(0, |rare| rare.interface),
             outgoing: packed.outgoing,
-            path_mtu: rare.and_then(|rare| rare.path_mtu),
+            message: rare.and_then(|rare| rare.message),
             tunnel: rare.map_or(Tunnel::NONE, |rare| rare.tunnel),
             rare: rare.map_or(RareHeaders::NONE, |rare| rare.headers),
         }
@@ -227,7 +227,7 @@ impl PackedPackets {
         packet.outgoing = packed.outgoing;
         packet.interface = 0;
         packet.link = packed.link;
-        packet.path_mtu = None;
+        packet.message = None;
         packet.tunnel = Tunnel::NONE;
         if let Some(rare) = self.rare.get(packed.rare as usize) {
             rare.unpack(headers, packet);
@@ -242,7 +242,7 @@ impl RareFacts {
         packed.headers.has_rare_addresses_only()
             && self.at == packed.time
             && self.interface == 0
-            && self.path_mtu.is_none()
+            && self.message.is_none()
             && self.tunnel.is_none()
     }
 
@@ -251,7 +251,7 @@ impl RareFacts {
         packet.frame = self.frame;
         packet.at = self.at;
         packet.interface = self.interface;
-        packet.path_mtu = self.path_mtu;
+        packet.message = self.message;
         packet.tunnel = self.tunnel;
         headers.write_rare(&self.headers, &mut packet.endpoints, &mut packet.segment);
     }

@@ -35,7 +35,7 @@ use crate::{
     },
     finding::{self, Closing, Findings},
     hosts::{HostFacts, KnownHosts},
-    read::LeftOut,
+    read::{LeftOut, Message},
 };
 use asleep::Asleep;
 use capture_points::CapturePoints;
@@ -327,7 +327,7 @@ impl ConnectionTable {
     /// Whether a packet certainly belongs to a connection, and was captured where that was.
     #[inline]
     fn is_expected(&self, open: &ConnectionState, side: usize, timed: &TimedPacket) -> bool {
-        timed.packet.path_mtu.is_none() && is_at_point_of(open, side, timed) && self.is_next_of(open, timed)
+        timed.packet.message.is_none() && is_at_point_of(open, side, timed) && self.is_next_of(open, timed)
     }
 
     /// Takes a packet, which may begin or end a connection; `hit` is where its only connection is, if known.
@@ -342,8 +342,10 @@ impl ConnectionTable {
             in_network = TimedPacket { network, ..*timed };
             timed = &in_network;
         }
-        if timed.packet.path_mtu.is_some() {
-            return self.on_path_mtu(timed, hit);
+        match timed.packet.message {
+            None => {}
+            Some(Message::PathMtu(_)) => return self.on_path_mtu(timed, hit),
+            Some(Message::Copy) => return self.on_copy(timed, hash),
         }
         if !self.is_at_its_point(hit, timed) {
             hit = self.place(hash, hit, timed, findings);
@@ -378,6 +380,16 @@ impl ConnectionTable {
             && let Some(connection) = &mut self.slots[slot as usize]
         {
             connection.on_path_mtu(timed, side, &self.replay_context);
+        }
+    }
+
+    /// Tells a connection that another program sent a copy of one of its segments, at each point where it was captured.
+    #[cold]
+    fn on_copy(&mut self, timed: &TimedPacket, hash: u64) {
+        for (slot, side) in self.between(hash, &timed.packet.endpoints) {
+            if let Some(connection) = &mut self.slots[slot as usize] {
+                connection.on_copy(&timed.packet, side);
+            }
         }
     }
 

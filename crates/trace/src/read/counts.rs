@@ -1,6 +1,6 @@
 //! Counts of a capture's frames, and of those that could not be read.
 
-use super::{ReadError, Tunnel, TunnelKind, joined::JoinedFiles, sniff::EMPTY};
+use super::{CapturedCopies, ReadError, Tunnel, TunnelKind, joined::JoinedFiles, sniff::EMPTY};
 use crate::finding::Inseparable;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -304,6 +304,10 @@ pub struct Counts {
     pub path_mtu_messages: FrameCount,
     /// Segments by the innermost tunnel that they were captured in.
     in_tunnels: [FrameCount; TunnelKind::ALL.len()],
+    /// Copies of segments that another program sent, if its log is known ([`WithoutCopies`](super::WithoutCopies)). A saved
+    /// analysis does not keep them.
+    #[serde(skip)]
+    pub copies: Option<CapturedCopies>,
     /// The files, if several were joined.
     pub files: JoinedFiles,
     /// Frames up to this one were counted by an earlier run.
@@ -394,6 +398,9 @@ impl Counts {
             self.inseparable = Some((before + count, first));
         }
         self.left_out.add(later.left_out);
+        if let Some(copies) = &later.copies {
+            self.copies.get_or_insert_default().append(copies, &place);
+        }
         self.path_mtu_messages.append(later.path_mtu_messages, &place);
         self.unknown_link = self.unknown_link.or(later.unknown_link);
         let in_tunnels = self.in_tunnels.iter_mut().zip(later.in_tunnels);

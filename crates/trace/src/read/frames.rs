@@ -5,6 +5,7 @@ use super::{
     icmp::{self, ICMP_V4, ICMP_V6, TooBig},
     link::{IpStart, Link, LinkHash},
     marks::Marks,
+    message::Message,
     packet::Packet,
     records::RecordSink,
     tunnel::{self, Inner, MOST_TUNNELS, Tunnel},
@@ -156,7 +157,7 @@ impl Frames {
     #[inline(always)]
     fn complete(&mut self, frame: Frame<'_>, outgoing: Option<bool>, tunnel: Tunnel, ip: &[u8], packet: &mut Packet) {
         self.counts.packets += 1;
-        packet.path_mtu = None;
+        packet.message = None;
         packet.frame = self.counts.frames;
         packet.outgoing = outgoing.or(frame.outgoing);
         packet.link = frame.link.map_or(0, |link| self.links.of(link, frame.data));
@@ -259,7 +260,7 @@ impl Frames {
             headers,
             link: 0,
             outgoing: None,
-            path_mtu: Some(found.mtu),
+            message: Some(Message::PathMtu(found.mtu)),
             tunnel,
             rare,
             ..*packet

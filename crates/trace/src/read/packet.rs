@@ -1,6 +1,6 @@
 //! Packets between the reader and the analysis: compact, and cheap to pass on.
 
-use super::{CapturedPacket, Tunnel};
+use super::{CapturedPacket, Message, Tunnel};
 use recoup_units::Instant;
 use recoup_wire::{Headers, RareHeaders};
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ pub struct Packet {
     pub(crate) interface: u32,
     /// As [`CapturedPacket::outgoing`].
     pub(crate) outgoing: Option<bool>,
-    /// As [`CapturedPacket::path_mtu`].
-    pub(crate) path_mtu: Option<u16>,
+    /// As [`CapturedPacket::message`].
+    pub(crate) message: Option<Message>,
     /// As [`CapturedPacket::tunnel`].
     pub(crate) tunnel: Tunnel,
     /// Left over from an earlier packet, unless `headers` refers to it.
@@ -43,7 +43,7 @@ impl From<&CapturedPacket> for Packet {
             link: packet.link,
             interface: packet.interface,
             outgoing: packet.outgoing,
-            path_mtu: packet.path_mtu,
+            message: packet.message,
             tunnel: packet.tunnel,
             rare,
         }
@@ -67,7 +67,7 @@ impl From<&Packet> for CapturedPacket {
             outgoing: packet.outgoing,
             interface: packet.interface,
             link: packet.link,
-            path_mtu: packet.path_mtu,
+            message: packet.message,
             tunnel: packet.tunnel,
         }
     }

@@ -1,7 +1,7 @@
 mod hostile;
 pub(super) mod made;
 
-use super::{CapturedPacket, Counts, Ending, Oddity, PacketSource, Reader, Reason};
+use super::{CapturedPacket, Counts, Ending, Message, Oddity, PacketSource, Reader, Reason};
 use made::*;
 use recoup_wire::Flags;
 
@@ -36,7 +36,7 @@ fn icmp_messages_about_segments_are_counted_and_no_segments() {
     let mut reader = Reader::new("x.pcap", &file[..]).unwrap();
     reader.next_or_message().unwrap();
     let found = *reader.next_or_message().unwrap();
-    assert_eq!((found.frame, found.path_mtu), (2, Some(1280)));
+    assert_eq!((found.frame, found.message), (2, Some(Message::PathMtu(1280))));
     assert_eq!(found.endpoints.src.to_string(), "192.0.2.1:9");
     assert_eq!(found.segment.seq.0, u32::MAX - 150);
 

@@ -65,7 +65,7 @@ fn captured(frame: u64, at: Instant, direction: Direction, packet: &Packet) -> C
         outgoing: None,
         interface: 0,
         link: 0,
-        path_mtu: None,
+        message: None,
         tunnel: Tunnel::NONE,
     }
 }

@@ -1,7 +1,7 @@
 //! Packets that are written and read again.
 
 use super::*;
-use recoup_trace::read::TunnelKind;
+use recoup_trace::read::{Message, TunnelKind};
 use recoup_wire::{Endpoints, Options, Segment};
 
 fn packet(frame: u64) -> CapturedPacket {
@@ -25,7 +25,7 @@ fn packet(frame: u64) -> CapturedPacket {
         outgoing: None,
         interface: u32::MAX,
         link: 1 << 31,
-        path_mtu: None,
+        message: None,
         tunnel: Tunnel::new(TunnelKind::Vxlan, 42, Tunnel::NONE),
     }
 }
@@ -56,7 +56,7 @@ fn all() -> Vec<CapturedPacket> {
         |p| p.overlong = true,
         |p| p.outgoing = Some(true),
         |p| p.outgoing = Some(false),
-        |p| p.path_mtu = Some(1280),
+        |p| p.message = Some(Message::PathMtu(1280)),
     ];
     let changed = changes.iter().cycle().take(GROUP + 10);
     let packets = changed.zip(1..).map(|(change, frame)| {

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let input = args.capture.input()?;
     let settings = args.analysis.settings()?;
-    let mut files = args.capture.files();
+    let mut files = args.capture.files(&args.analysis.guard_log);
     let output = Output::create(&mut files, OUTPUT, &args.output)?;
     let trace = args.loss_trace.as_deref().map(|path| Output::create(&mut files, "--loss-trace", path)).transpose()?;
     let bar = CaptureBar::new(false);

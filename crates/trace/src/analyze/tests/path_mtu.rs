@@ -129,7 +129,7 @@ fn a_probe_repeats_the_last_part_of_a_tail_whose_segments_became_smaller() {
 /// The ICMP message that the segment at `seq` was larger than the 752 bytes that the path takes.
 fn too_big(conversation: &mut Conversation, at: f64, seq: i64) {
     let packet = conversation.data(at, seq, 0);
-    packet.path_mtu = Some(752);
+    packet.message = Some(Message::PathMtu(752));
     packet.segment.options.timestamps = None;
 }
 

@@ -64,7 +64,7 @@ fn check_filters(packets: &[CapturedPacket], settings: &Settings, whole: &Kept) 
         assert_eq!(places(&kept), expected, "only {end}");
         let others = whole.connections.len() - kept.connections.len();
         assert_eq!(left_out.connections, others as u64, "only {end}");
-        let segments = packets.iter().filter(|packet| packet.path_mtu.is_none());
+        let segments = packets.iter().filter(|packet| packet.message.is_none());
         let theirs = segments.filter(|packet| !filter.selects(&packet.endpoints));
         assert!(left_out.packets <= theirs.count() as u64, "only {end}");
     }

@@ -25,7 +25,7 @@ fn the_copy_count_saturates() {
         outgoing: None,
         interface: 0,
         link: 0,
-        path_mtu: None,
+        message: None,
         tunnel: Tunnel::NONE,
     };
     let span = Span::at(Offset::DATA, 1000);

@@ -63,13 +63,15 @@ pub(super) enum Completion {
     AfterBoth,
     /// The SYN or the SYN-ACK was retransmitted, and a reset came instead of the last ACK.
     Refused,
+    /// TCP sent each packet once, and another program sent a copy of one. Until it is completed: such a copy was sent.
+    Copied,
 }
 
 impl Completion {
     /// Whether the SYN and the SYN-ACK were retransmitted in a handshake that was completed.
     pub fn retransmitted(self) -> [bool; 2] {
         match self {
-            Self::Pending | Self::AtOnce | Self::Refused => [false; 2],
+            Self::Pending | Self::AtOnce | Self::Refused | Self::Copied => [false; 2],
             Self::AfterSyns => [true, false],
             Self::AfterSynAcks => [false, true],
             Self::AfterBoth => [true; 2],
@@ -87,12 +89,21 @@ impl Handshake {
         {
             self.took = now.nanos_since(Instant::from_nanos(syn_at)).into();
             self.completion = match [self.syns > 1, self.syn_acks > 1] {
+                [false, false] if self.completion == Completion::Copied => Completion::Copied,
                 [false, false] => Completion::AtOnce,
                 _ if refused => Completion::Refused,
                 [true, false] => Completion::AfterSyns,
                 [false, true] => Completion::AfterSynAcks,
                 [true, true] => Completion::AfterBoth,
             };
+        }
+    }
+
+    /// Another program sent a copy of the SYN or the SYN-ACK.
+    #[cold]
+    pub fn on_copy(&mut self) {
+        if self.completion == Completion::Pending {
+            self.completion = Completion::Copied;
         }
     }
 

@@ -98,7 +98,7 @@ impl ConnectionState {
         let tunnel = packet.tunnel;
         let plain = [const { Vec::new() }; 2];
         let known = self.tunnels.as_ref().map_or(&plain, |tunnels| &tunnels.known);
-        let is_message = packet.path_mtu.is_some();
+        let is_message = packet.message.is_some();
         let by_tunnel = match self.tunnels {
             None => tunnel.is_none(),
             // A message travels against the segment that it quotes.

@@ -395,7 +395,7 @@ impl DirectionState {
             && packet.span.start < una
         {
             // Karn's algorithm. Data that was not captured has no known time.
-            if packet.copies > 0 || !packet.captured {
+            if !packet.is_sent_once() {
                 ambiguous = true;
             } else if packet.span.end <= una || packet.span.start >= self.una {
                 first = first.or(Some((packet.at, packet.ts)));

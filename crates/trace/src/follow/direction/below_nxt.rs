@@ -50,7 +50,7 @@ impl DirectionState {
         let first = self.outstanding_at(span.start);
         let earlier = first.map(|i| self.outstanding[i]);
         let before_capture = self.is_before_capture(span);
-        let uncaptured = earlier.is_some_and(|packet| !packet.captured && span.end <= packet.span.end);
+        let uncaptured = earlier.is_some_and(|packet| !packet.is_captured() && span.end <= packet.span.end);
         let kind = if before_capture {
             let first_captured = self.outstanding.front();
             PacketKind::FilledGap(first_captured.and_then(|first| sent_after(sent, first)))
@@ -76,7 +76,7 @@ impl DirectionState {
             _ => None,
         };
         self.open_episode(&episode_context, again.map(|_| span));
-        let captured = earlier.filter(|packet| packet.captured);
+        let captured = earlier.filter(OutstandingPacket::is_captured);
         let least = self.rtts.least();
         let prior = PriorTransmissions {
             original: captured
@@ -95,8 +95,7 @@ impl DirectionState {
             all_due: self.all_due(now, context),
             original_held_up: self.was_held_up(earlier, sent),
             beyond_window: span.start < self.beyond_window,
-            refused_with_syn: earlier
-                .is_some_and(|packet| packet.captured && packet.span.start < Offset::DATA && packet.copies == 0)
+            refused_with_syn: earlier.is_some_and(|packet| packet.is_sent_once() && packet.span.start < Offset::DATA)
                 && self.una == Offset::DATA
                 && !segment.flags.contains(Flags::SYN),
             acknowledged: span.end <= self.una,
@@ -193,7 +192,7 @@ impl DirectionState {
         };
         let elapsed = (earlier.ts.zip(sent.ts)).and_then(|(from, to)| away.clock.between(from, to));
         let passed = sent.at.since(earlier.last_sent_at.min(sent.at));
-        earlier.copies == 0 && earlier.captured && elapsed.is_some_and(|elapsed| passed < elapsed / 2)
+        earlier.is_sent_once() && elapsed.is_some_and(|elapsed| passed < elapsed / 2)
     }
 
     /// The round trip of the last segment acknowledged, in µs, if what was sent at `sent` was in flight with it.

@@ -51,7 +51,30 @@ pub(crate) struct OutstandingPacket {
     pub ip_id: Option<u16>,
     /// How often it was retransmitted.
     pub copies: u16,
-    pub captured: bool,
+    pub captured: Captured,
+}
+
+/// Whether a packet was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Captured {
+    /// It was not.
+    No,
+    /// It was.
+    Once,
+    /// It was, and a copy of it that another program sent. An ACK may answer either.
+    Copied,
+}
+
+impl OutstandingPacket {
+    /// Whether its bytes were captured.
+    pub fn is_captured(&self) -> bool {
+        self.captured != Captured::No
+    }
+
+    /// Whether nothing but its first transmission can have been acknowledged.
+    pub fn is_sent_once(&self) -> bool {
+        self.captured == Captured::Once && self.copies == 0
+    }
 }
 
 /// Values that distinguish the copies of a packet.
@@ -65,12 +88,20 @@ pub struct SentPacket {
 impl OutstandingPacket {
     /// A packet sent for the first time.
     pub fn first(span: Span, sent: SentPacket) -> Self {
-        Self { span, at: sent.at, last_sent_at: sent.at, ts: sent.ts, ip_id: sent.ip_id, copies: 0, captured: true }
+        Self {
+            span,
+            at: sent.at,
+            last_sent_at: sent.at,
+            ts: sent.ts,
+            ip_id: sent.ip_id,
+            copies: 0,
+            captured: Captured::Once,
+        }
     }
 
     /// Bytes that were not captured; `sent` is the packet that revealed them.
     pub fn uncaptured(span: Span, sent: SentPacket) -> Self {
-        Self { captured: false, ..Self::first(span, sent) }
+        Self { captured: Captured::No, ..Self::first(span, sent) }
     }
 }
 
@@ -111,7 +142,7 @@ impl DirectionState {
     pub fn has_uncaptured(&self, at: usize, span: Span) -> bool {
         let packets = self.outstanding.range(at..).take(MOST_COUNTED);
         let mut inside = packets.take_while(|packet| packet.span.start < span.end);
-        inside.any(|packet| !packet.captured)
+        inside.any(|packet| !packet.is_captured())
     }
 
     /// The index of the first entry that ends above `offset`.
@@ -210,10 +241,30 @@ impl DirectionState {
             packet.ts = sent.ts;
             packet.ip_id = sent.ip_id;
             packet.last_sent_at = sent.at;
-            if !packet.captured {
-                packet.captured = true;
+            if !packet.is_captured() {
+                packet.captured = Captured::Once;
                 packet.at = sent.at;
                 self.missing = self.missing.saturating_sub(packet.span.len());
+            }
+            i += 1;
+        }
+        while (self.outstanding.get(self.acknowledged as usize)).is_some_and(|packet| packet.span.end <= self.una) {
+            self.acknowledged += 1;
+        }
+    }
+
+    /// Another program sent a copy of `span`.
+    pub fn mark_copied(&mut self, span: Span) {
+        let first = self.first_beyond(span.start);
+        let mut i = first;
+        while self.outstanding.get(i).is_some_and(|packet| packet.span.overlaps(span)) {
+            if i > first && (i - first).is_multiple_of(FEW) && !self.can_afford(4 * FEW) {
+                break;
+            }
+            i = self.split_out(i, span);
+            let packet = &mut self.outstanding[i];
+            if packet.is_captured() {
+                packet.captured = Captured::Copied;
             }
             i += 1;
         }
@@ -253,7 +304,7 @@ impl DirectionState {
 pub(super) fn sent_once(outstanding: &VecDeque<OutstandingPacket>, offset: Offset) -> Option<SentOnce> {
     let i = outstanding.partition_point(|packet| packet.span.end <= offset);
     let packet = outstanding.get(i)?;
-    let once = packet.captured && packet.copies == 0 && packet.span.start <= offset;
+    let once = packet.is_sent_once() && packet.span.start <= offset;
     once.then_some(SentOnce { span: packet.span, copy: Transmission { at: packet.at, ts_value: packet.ts } })
 }
 

@@ -1,7 +1,10 @@
 //! ICMP messages that a segment of a direction was too large for the path.
 
 use super::DirectionState;
-use crate::{follow::shared::DirectionContext, read::CapturedPacket};
+use crate::{
+    follow::shared::DirectionContext,
+    read::{CapturedPacket, Message},
+};
 use recoup_units::Instant;
 use std::net::SocketAddr;
 
@@ -16,8 +19,10 @@ impl DirectionState {
             SocketAddr::V4(_) => 20 + 20,
             SocketAddr::V6(_) => 40 + 20,
         } + if context.shared.timestamps { 12 } else { 0 };
-        let mss = message.path_mtu.map(u32::from);
-        let mss = mss.and_then(|mtu| mtu.checked_sub(headers)).filter(|mss| *mss > 0);
+        let Some(Message::PathMtu(mtu)) = message.message else {
+            return;
+        };
+        let mss = u32::from(mtu).checked_sub(headers).filter(|mss| *mss > 0);
         if let Some(mss) = mss
             && outstanding
         {

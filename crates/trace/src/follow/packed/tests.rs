@@ -1,4 +1,5 @@
 use super::*;
+use crate::read::Message;
 use recoup_wire::{Endpoints, Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 
 fn packet(frame: u64) -> CapturedPacket {
@@ -22,7 +23,7 @@ fn packet(frame: u64) -> CapturedPacket {
         outgoing: None,
         interface: 0,
         link: 17,
-        path_mtu: None,
+        message: None,
         tunnel: Tunnel::NONE,
     }
 }
@@ -53,7 +54,7 @@ fn all() -> Vec<CapturedPacket> {
         |p| p.outgoing = Some(true),
         |p| p.outgoing = Some(false),
         |p| p.interface = 1 << 20,
-        |p| p.path_mtu = Some(1280),
+        |p| p.message = Some(Message::PathMtu(1280)),
         |p| p.at = Instant::from_millis(9_000),
         |p| p.frame += 1 << 40,
     ];

@@ -50,7 +50,7 @@ impl ConnectionTable {
         let mut network = 0;
         if let Some(best) = &mut self.slots[slot as usize] {
             network = best.network();
-            if packet.path_mtu.is_none() {
+            if packet.message.is_none() {
                 best.add_tunnel(side, packet.tunnel);
             }
         }
@@ -74,7 +74,7 @@ impl ConnectionTable {
     }
 
     /// The slots of all open connections between these ends, in order, with the direction of a packet.
-    fn between(&self, hash: u64, ends: &Endpoints) -> Vec<(u32, usize)> {
+    pub(super) fn between(&self, hash: u64, ends: &Endpoints) -> Vec<(u32, usize)> {
         let tag = TableEntry::tag(hash);
         let entries = self.entries.iter_hash(hash).filter(|entry| entry.tag == tag);
         let theirs = entries.filter_map(|entry| Some((entry.slot, self.get(entry.slot)?.side(ends)?)));

@@ -120,7 +120,7 @@ pub(super) fn digest(packet: &CapturedPacket) -> u64 {
         packet.ip_id.map_or(1 << 16, u64::from),
         u64::from(packet.hop_limit) << 32 | u64::from(packet.link),
         packet.outgoing.map_or(2, u64::from),
-        packet.path_mtu.map_or(1 << 16, u64::from),
+        packet.message.map_or(1 << 16, |message| u16::from(message).into()),
     ];
     addresses.chain(ports).chain(own).fold(0, mix)
 }

@@ -10,7 +10,7 @@
 //! digest tells whether two files that overlap have the same packet. zstd's checksums reveal damage.
 
 use super::{
-    super::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader, name_of, sniff::EMPTY},
+    super::{CapturedPacket, Counts, Message, Packet, PacketSource, ReadError, Reader, name_of, sniff::EMPTY},
     frame_map::{push_integer, take_integer},
     look::{self, Beginning},
     part::CapturePart,
@@ -158,7 +158,7 @@ impl PacketWriter {
         let nanos = now.1.wrapping_sub(self.before.1) as i64;
         self.before = now;
         self.bytes.clear();
-        let kind = u64::from(packet.path_mtu.is_some());
+        let kind = u64::from(packet.message.is_some());
         push_integer(&mut self.bytes, frames << 1 | kind);
         // Small numbers of either sign become small ones (zigzag).
         push_integer(&mut self.bytes, (nanos << 1 ^ nanos >> 63) as u64);
@@ -248,7 +248,7 @@ impl CapturePart for RecordedPart {
         self.frame = self.frame.wrapping_add(frames >> 1);
         packet.frame = self.frame;
         packet.at = Instant::from_nanos(packet.at.as_nanos().wrapping_add(nanos));
-        packet.path_mtu = (frames & 1 == 1).then_some(0);
+        packet.message = (frames & 1 == 1).then_some(Message::PathMtu(0));
         packet.segment.seq = SeqNumber((digest >> 32) as u32);
         packet.segment.ack = SeqNumber(digest as u32);
         Some(packet)

@@ -1,6 +1,6 @@
 use super::*;
 use crate::read::{
-    CapturedPacket, Counts, PacketSource, Reader,
+    CapturedPacket, Counts, Message, PacketSource, Reader,
     tests::made::{ETHERNET, Little, NANOS, RAW, classic, ethernet, header, ip, read, record, segment},
 };
 
@@ -387,7 +387,10 @@ fn icmp_in_a_tunnel_is_about_the_segment_there() {
     let mut reader = Reader::new("x.pcap", &file[..]).unwrap();
     let segment = *reader.next_or_message().unwrap();
     let found = *reader.next_or_message().unwrap();
-    assert_eq!((found.path_mtu, found.endpoints, found.tunnel), (Some(1280), segment.endpoints, segment.tunnel));
+    assert_eq!(
+        (found.message, found.endpoints, found.tunnel),
+        (Some(Message::PathMtu(1280)), segment.endpoints, segment.tunnel)
+    );
 }
 
 #[test]
