@@ -77,8 +77,7 @@ fn anonymized(choice: u8, file: &[u8]) {
         let mut of = |end: SocketAddr| SocketAddr::new(map.ip(end.ip()), end.port());
         let ends = [of(before.endpoints.src), of(before.endpoints.dst)];
         assert_eq!([after.endpoints.src, after.endpoints.dst], ends);
-        let facts =
-            |p: &CapturedPacket| (p.frame, p.at, p.segment, p.ip_id, p.hop_limit, p.ecn, p.overlong, p.message);
+        let facts = |p: &CapturedPacket| (p.frame, p.at, p.segment, p.ip_id, p.hop_limit, p.ecn, p.overlong, p.message);
         assert_eq!(facts(after), facts(before));
     }
 }
