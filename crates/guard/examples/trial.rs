@@ -167,7 +167,7 @@ mod linux {
                 let rate = BitRate::from_bits_per_second(*bits).ok_or("no rate")?;
                 hops.push(HopSpec::Rate { rate, queue: Queue::Packets(u32::try_from(*packets)?) });
             }
-            hops.push(HopSpec::Loss(args.loss.clone()));
+            hops.push(HopSpec::Loss(args.loss));
             hops.push(HopSpec::Delay(args.rtt / 2));
             Ok::<_, Box<dyn Error>>(hops)
         };
@@ -240,7 +240,7 @@ mod linux {
 
     /// Starts nginx in the calling thread's namespace.
     fn serve(folder: &Path, bytes: usize) -> Result<Running, Box<dyn Error>> {
-        let root = folder.join("root");
+        let root = folder.join("files");
         fs::create_dir(&root)?;
         fs::write(root.join("file"), vec![b'x'; bytes])?;
         // A hole: its bytes are zeros, and take no space.
@@ -253,7 +253,7 @@ mod linux {
                 access_log off; sendfile on; tcp_nopush on;
                 client_body_temp_path {name}/a; proxy_temp_path {name}/b; fastcgi_temp_path {name}/c;
                 uwsgi_temp_path {name}/d; scgi_temp_path {name}/e;
-                server {{ listen {PORT}; listen 81; root {name}/root; }}
+                server {{ listen {PORT}; listen 81; root {name}/files; }}
             }}"
         );
         fs::write(folder.join("nginx.conf"), text)?;
