@@ -34,11 +34,12 @@ pub fn what_if_after<V: Collector>(
         return all;
     };
     for analyzed in &mut all.analyzed {
-        let Some(again) = input.again(&analyzed.capture) else {
+        let Some(again) = input.again(&analyzed.capture, settings) else {
             continue;
         };
         let reruns = |done, all| progress.reruns(done, all);
-        let answer = rerun_candidates(analyzed, &analyzed.findings.candidates, &again, &request, settings, &reruns);
+        let found = analyzed.findings.candidates.without_repaired(&analyzed.counts);
+        let answer = rerun_candidates(analyzed, &found, &again, &request, settings, &reruns);
         progress.capture_ends();
         // A capture that cannot be read again has no prediction.
         analyzed.findings.answer = answer.ok();
