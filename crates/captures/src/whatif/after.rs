@@ -34,7 +34,7 @@ pub fn what_if_after<V: Collector>(
         return all;
     };
     for analyzed in &mut all.analyzed {
-        let Some(again) = input.again(&analyzed.capture) else {
+        let Some(again) = input.again(&analyzed.capture, settings) else {
             continue;
         };
         let reruns = |done, all| progress.reruns(done, all);
