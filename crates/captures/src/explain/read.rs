@@ -89,7 +89,6 @@ fn advise(
     let Some(candidates) = analyzed.findings.candidates() else {
         return Ok(());
     };
-    let candidates = &*candidates.without_repaired(&analyzed.counts);
     let goes_on = |_, _| !progress.is_stopped();
     let answer = rerun_candidates(analyzed, candidates, again, &advice::request(), settings, &goes_on)?;
     analyzed.findings.advice = Advice::new(&answer);

@@ -53,8 +53,7 @@ pub fn what_if_sampled(
 ) -> Result<Analyzed<Answer>, AnalysisError> {
     let (analyzed, again) = capture.analyze_first(settings, || Candidates::new(sample), progress)?;
     let reruns = |done, all| progress.reruns(done, all);
-    let found = analyzed.findings.without_repaired(&analyzed.counts);
-    let mut answer = rerun_candidates(&analyzed, &found, &again, request, settings, &reruns)?;
+    let mut answer = rerun_candidates(&analyzed, &analyzed.findings, &again, request, settings, &reruns)?;
     answer.notes.extend(again.kept_note("are run again"));
     Ok(analyzed.map(|_| answer))
 }
@@ -72,6 +71,7 @@ pub(crate) fn rerun_candidates<V>(
     settings: &Settings,
     reruns: &(dyn Fn(u64, u64) -> bool + Sync),
 ) -> Result<Answer, ReadError> {
+    let found = &*found.without_repaired(&analyzed.counts);
     let (count, all) = (AtomicU64::new(0), found.rows.len() as u64);
     let go_on = |count| reruns(count, all);
     let goes_on = |_| go_on(count.load(Ordering::Relaxed));
