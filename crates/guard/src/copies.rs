@@ -11,6 +11,7 @@
 //! | `shadow` | the engine beside the kernel, for one sender |
 //! | `connection` | what is known of one connection |
 //! | `guard` | decides what is sent: the engine's wish, within what does no harm |
+//! | `event` | what the guard says and counts |
 //! | `decision` | one decision, and what became of it |
 //! | `path` | what all connections to one address show: whether its loss or its round-trip time rises |
 //! | `limits` | budgets |
@@ -20,6 +21,7 @@
 
 mod connection;
 mod decision;
+mod event;
 mod guard;
 mod limits;
 mod live;
@@ -29,10 +31,12 @@ mod report;
 mod shadow;
 mod summary;
 
+use clap::ArgGroup;
 use guard::{Guard, Settings};
 use limits::Limit;
 use recoup::{Failure, console};
 use recoup_captures::filter::Filter;
+use recoup_kernel::Sockets;
 use recoup_recovery::Profile;
 use recoup_recovery::slp::Kind;
 use recoup_support::profile::parse_profile;
@@ -50,11 +54,12 @@ Examples:
   recoup guard copies eth0 --allow 'src port 443'
   recoup guard copies eth0 --allow 'src port 443' --act --summary summary.json
   recoup guard copies eth0 --allow 'dst net 192.0.2.0/24' --handshakes-only --act
+  recoup guard copies eth0 --allow-cgroup /sys/fs/cgroup/system.slice/nginx.service --act
 
 Exit status: 0 ended by a signal or --for; 2 wrong use, no right to read or send, or no interface left.";
 
 #[derive(clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, group = ArgGroup::new("allowed").multiple(true).args(["allow", "allow_cgroup"]))]
 pub struct Args {
     /// Interfaces of the connections, such as eth0
     #[arg(required = true, value_name = "INTERFACE")]
@@ -62,8 +67,12 @@ pub struct Args {
     /// Help only these connections of this host: an expression of tcpdump that matches their packets, in either direction
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     allow: Option<Filter>,
-    /// Send. Needs --allow
-    #[arg(long, requires = "allow")]
+    /// Help only connections of sockets of this control group (version 2) and of those below it, such as
+    /// /sys/fs/cgroup/system.slice. With --allow, both must hold
+    #[arg(long, value_name = "DIR")]
+    allow_cgroup: Option<PathBuf>,
+    /// Send. Needs --allow or --allow-cgroup
+    #[arg(long, requires = "allowed")]
     act: bool,
     /// Copy SYNs and SYN-ACKs alone
     #[arg(long)]
@@ -113,6 +122,8 @@ fn profile(text: &str) -> Result<Profile, String> {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let settings = settings(args)?;
     let key = settings.key;
+    // Before the interfaces, so that the socket of each connection that is seen is known.
+    let sockets = args.allow_cgroup.as_deref().map(Sockets::attach).transpose()?;
     let mut report = Report::open(args.guard_log.as_deref())?;
     let mut live = live::Live::open(&args.interfaces, args.allow.as_ref(), args.act && !args.handshakes_only)?;
     let handshakes_only = settings.handshakes_only || live.why_not_hidden().is_some();
@@ -120,6 +131,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         console::warning(format_args!("only handshakes are copied: {why}"));
     }
     let mut guard = Guard::new(Settings { handshakes_only, ..settings }, live::now());
+    if let Some(sockets) = sockets {
+        guard = guard.with_members(Box::new(move |connection| sockets.has(connection)));
+    }
     console::status(format_args!(
         "{} {} (key {key}; Ctrl-C ends)",
         if args.act { "guarding" } else { "a dry run on" },

@@ -1,6 +1,7 @@
 //! Interfaces: packets in, copies out.
 
-use crate::copies::guard::{Guard, Named, Reports};
+use crate::copies::event::Named;
+use crate::copies::guard::{Guard, Reports};
 use crate::copies::packet::{ETHERNET, Odd, Packet};
 use crate::copies::report::Report;
 use recoup::signals::Signals;

@@ -1,7 +1,8 @@
 //! What is said while the guard runs: sentences, and the log.
 
 use crate::copies::decision::{Act, Decision, Outcome};
-use crate::copies::guard::{Event, Guard, Named};
+use crate::copies::event::{Event, Named};
+use crate::copies::guard::Guard;
 use crate::copies::summary::Summary;
 use recoup::Failure;
 use recoup_kernel::DuplicateReportCounts;
