@@ -16,6 +16,7 @@
 //! | `path` | what all connections to one address show: whether its loss or its round-trip time rises |
 //! | `limits` | budgets |
 //! | `live` | interfaces: packets in, copies out |
+//! | `metrics` | the counts as metrics for Prometheus |
 //! | `report` | what is said |
 //! | `summary` | what was sent, repaired and saved, against the control |
 
@@ -25,6 +26,7 @@ mod event;
 mod guard;
 mod limits;
 mod live;
+mod metrics;
 mod packet;
 mod path;
 mod report;
@@ -36,6 +38,7 @@ use guard::{Guard, Settings};
 use limits::Limit;
 use recoup::{Failure, console};
 use recoup_captures::filter::Filter;
+use recoup_exposition::{listening_address, serve};
 use recoup_kernel::Sockets;
 use recoup_recovery::Profile;
 use recoup_recovery::slp::Kind;
@@ -43,6 +46,7 @@ use recoup_support::profile::parse_profile;
 use recoup_support::quantity::parse_duration;
 use recoup_units::Ppm;
 use report::Report;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -104,6 +108,9 @@ pub struct Args {
     /// Write what was sent, repaired and saved into this file, as JSON
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
+    /// Serve metrics for Prometheus at this address: http://ADDRESS:PORT/metrics. Port 0: one that is free
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listening_address)]
+    prometheus: Option<SocketAddr>,
 }
 
 fn share(text: &str) -> Result<Ppm, String> {
@@ -124,7 +131,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let key = settings.key;
     // Before the interfaces, so that the socket of each connection that is seen is known.
     let sockets = args.allow_cgroup.as_deref().map(Sockets::attach).transpose()?;
-    let mut report = Report::open(args.guard_log.as_deref())?;
+    let mut report = Report::open(args.guard_log.as_deref())?.with_metrics(serve_metrics(args)?);
     let mut live = live::Live::open(&args.interfaces, args.allow.as_ref(), args.act && !args.handshakes_only)?;
     let handshakes_only = settings.handshakes_only || live.why_not_hidden().is_some();
     if let Some(why) = live.why_not_hidden() {
@@ -149,6 +156,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Wrong(format!("{}: no interface is left to guard", args.interfaces.join(", ")))),
     }
+}
+
+/// Serves metrics, if that is asked for.
+fn serve_metrics(args: &Args) -> Result<Option<metrics::Shared>, Failure> {
+    let Some(at) = args.prometheus else { return Ok(None) };
+    let (shared, source, acts) = (metrics::Shared::default(), args.interfaces.join(", "), args.act);
+    let counted = shared.clone();
+    let at = serve(at, move |format| counted.totals().page(&source, acts, format))
+        .map_err(|why| Failure::Wrong(format!("--prometheus {at}: cannot serve metrics there: {why}")))?;
+    console::status(format_args!("metrics at http://{at}/metrics"));
+    Ok(Some(shared))
 }
 
 fn settings(args: &Args) -> Result<Settings, Failure> {

@@ -109,8 +109,7 @@ impl Guard {
     }
 
     /// Connections that are followed now.
-    #[cfg(test)]
-    fn open(&self) -> usize {
+    pub fn open(&self) -> usize {
         self.connections.len()
     }
 

@@ -166,6 +166,7 @@ impl Live {
             if time::Instant::now() >= next_statistics {
                 next_statistics = time::Instant::now() + OFTEN;
                 self.look_for_missed(guard)?;
+                report.look(guard, self.hidden());
             }
         }
         guard.finish(&mut self.reports);

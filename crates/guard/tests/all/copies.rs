@@ -30,6 +30,10 @@ fn wrong_arguments_are_refused_in_one_line() {
     folder.refuses(&["copies", "eth0", "--kernel", "linux-7"], &["did you mean `linux-6`?"]);
     folder.refuses(&["copies", "eth0", "--allow", "src prot 80"], &["--allow"]);
     folder.refuses(&["copies", "nosuch0"], &["nosuch0"]);
+    folder.refuses(&["copies", "eth0", "--prometheus", "9465"], &["--prometheus", "such as 127.0.0.1:9464"]);
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = taken.local_addr().expect("bound").to_string();
+    folder.refuses(&["copies", "eth0", "--prometheus", &at], &["--prometheus", &at, "in use"]);
 }
 
 /// Connections that fetch 14 kB each, ten at a time. Each answer has to be whole.
@@ -100,6 +104,8 @@ struct Guarded {
     status: Option<i32>,
     summary: Option<Value>,
     log: String,
+    /// The metrics that it served at the end, if it was asked to.
+    metrics: Option<String>,
     /// The servers' ports.
     ports: Vec<u16>,
     /// `TcpExt` and `Tcp` counters of the clients' and of the server's kernel, by name.
@@ -168,10 +174,13 @@ fn guard_here(
     let mut guard = Running(program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts"));
     let mut lines = BufReader::new(guard.0.stderr.take().expect("piped"));
     let mut line = String::new();
+    let mut metrics_at = None;
     while !line.contains("Ctrl-C") {
         line.clear();
         assert!(lines.read_line(&mut line).expect("text") > 0, "it ended at once");
         assert!(!line.contains("only handshakes"), "{line}");
+        let at = line.trim().rsplit_once("http://").and_then(|(_, page)| page.strip_suffix("/metrics"));
+        metrics_at = at.map(str::to_owned).or(metrics_at);
     }
     let mut clients = Command::new("bash");
     clients.args(["-c", CLIENTS]).current_dir(folder.path());
@@ -189,6 +198,11 @@ fn guard_here(
     }
     relay.run(wire.ends(), clients.as_fd())?;
     assert!(clients.wait()?.success());
+    let metrics = metrics_at.map(|at| {
+        // Counts are up to 1 s old, and the guard sleeps for 0.2 s at most.
+        thread::sleep(Duration::from_millis(1500));
+        page(&at)
+    });
     if !kill {
         assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill runs").success());
     }
@@ -200,10 +214,52 @@ fn guard_here(
         status,
         summary: serde_json::from_str(&read(&summary)).ok(),
         log: read(&log),
+        metrics,
         ports,
         counters: [counters(&read(&folder.path().join("counters"))), counters(&own)],
         sums,
     })
+}
+
+/// The metrics that are served at this address.
+fn page(at: &str) -> String {
+    let mut stream = TcpStream::connect(at).expect("a server");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time limit");
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer.split_once("\r\n\r\n").expect("a header").1.to_owned()
+}
+
+/// The sum of all samples whose line begins with this.
+fn sample(text: &str, begin: &str) -> f64 {
+    let found =
+        text.lines().filter(|line| line.starts_with(begin)).filter_map(|line| line.rsplit_once(' ')?.1.parse().ok());
+    found.collect::<Vec<f64>>().iter().sum()
+}
+
+/// Served metrics are those of the summary, and Prometheus' own program has no complaint.
+fn check_metrics(guarded: &Guarded) {
+    let (text, summary) = (guarded.metrics.as_ref().expect("metrics"), guarded.summary.as_ref().expect("a summary"));
+    assert_eq!(sample(text, "recoup_guard_connections_total{group=\"helped\"}"), CONNECTIONS as f64);
+    assert_eq!(Some(sample(text, "recoup_guard_copy_bytes_total ")), summary["sent_bytes"].as_f64());
+    assert_eq!(Some(sample(text, "recoup_guard_reports_hidden_total ")), summary["reports_hidden"].as_f64());
+    for outcome in ["repaired", "needless", "failed"] {
+        let copies: f64 = ["syn", "syn_ack", "tail", "probe"]
+            .map(|kind| sample(text, &format!("recoup_guard_copies_total{{kind=\"{kind}\",outcome=\"{outcome}\"}}")))
+            .iter()
+            .sum();
+        // What is undecided when the guard ends is decided then.
+        assert!(copies <= sum(summary, "sent", outcome) as f64, "{outcome}: {text}\n{summary:#}");
+        assert!(outcome != "needless" || copies >= 50.0, "{text}");
+    }
+    assert!(sample(text, "recoup_guard_transfer_seconds_count{group=\"helped\"}") >= 70.0, "{text}");
+    let promtool =
+        Command::new("promtool").args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let Ok(mut promtool) = promtool else { return skip("no promtool") };
+    promtool.stdin.take().expect("piped").write_all(text.as_bytes()).expect("it reads");
+    let output = promtool.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
 }
 
 fn check_transfers(guarded: &Guarded) {
@@ -225,12 +281,14 @@ fn sum(summary: &Value, act: &str, what: &str) -> u64 {
 
 #[test]
 fn copies_repair_losses_and_the_kernel_hears_nothing_of_them() {
-    let guarded = match guard(&["--act", "--control", "0", "--help-by", "+tlpr+slp"], false) {
+    let arguments = &["--act", "--control", "0", "--help-by", "+tlpr+slp", "--prometheus", "127.0.0.1:0"];
+    let guarded = match guard(arguments, false) {
         Ok(guarded) => guarded,
         Err(why) => return skip(why),
     };
     assert_eq!(guarded.status, Some(0));
     check_transfers(&guarded);
+    check_metrics(&guarded);
     let summary = guarded.summary.as_ref().expect("a summary");
     assert_eq!(summary["connections"], CONNECTIONS);
     assert_eq!((sum(summary, "control", "decided"), sum(summary, "dry_run", "decided")), (0, 0));
