@@ -11,34 +11,42 @@
 //! | `shadow` | the engine beside the kernel, for one sender |
 //! | `connection` | what is known of one connection |
 //! | `guard` | decides what is sent: the engine's wish, within what does no harm |
+//! | `event` | what the guard says and counts |
 //! | `decision` | one decision, and what became of it |
 //! | `path` | what all connections to one address show: whether its loss or its round-trip time rises |
 //! | `limits` | budgets |
 //! | `live` | interfaces: packets in, copies out |
+//! | `metrics` | the counts as metrics for Prometheus |
 //! | `report` | what is said |
 //! | `summary` | what was sent, repaired and saved, against the control |
 
 mod connection;
 mod decision;
+mod event;
 mod guard;
 mod limits;
 mod live;
+mod metrics;
 mod packet;
 mod path;
 mod report;
 mod shadow;
 mod summary;
 
+use clap::ArgGroup;
 use guard::{Guard, Settings};
 use limits::Limit;
 use recoup::{Failure, console};
 use recoup_captures::filter::Filter;
+use recoup_exposition::{listening_address, serve};
+use recoup_kernel::Sockets;
 use recoup_recovery::Profile;
 use recoup_recovery::slp::Kind;
 use recoup_support::profile::parse_profile;
 use recoup_support::quantity::parse_duration;
 use recoup_units::Ppm;
 use report::Report;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,11 +58,12 @@ Examples:
   recoup guard copies eth0 --allow 'src port 443'
   recoup guard copies eth0 --allow 'src port 443' --act --summary summary.json
   recoup guard copies eth0 --allow 'dst net 192.0.2.0/24' --handshakes-only --act
+  recoup guard copies eth0 --allow-cgroup /sys/fs/cgroup/system.slice/nginx.service --act
 
 Exit status: 0 ended by a signal or --for; 2 wrong use, no right to read or send, or no interface left.";
 
 #[derive(clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, group = ArgGroup::new("allowed").multiple(true).args(["allow", "allow_cgroup"]))]
 pub struct Args {
     /// Interfaces of the connections, such as eth0
     #[arg(required = true, value_name = "INTERFACE")]
@@ -62,8 +71,12 @@ pub struct Args {
     /// Help only these connections of this host: an expression of tcpdump that matches their packets, in either direction
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     allow: Option<Filter>,
-    /// Send. Needs --allow
-    #[arg(long, requires = "allow")]
+    /// Help only connections of sockets of this control group (version 2) and of those below it, such as
+    /// /sys/fs/cgroup/system.slice. With --allow, both must hold
+    #[arg(long, value_name = "DIR")]
+    allow_cgroup: Option<PathBuf>,
+    /// Send. Needs --allow or --allow-cgroup
+    #[arg(long, requires = "allowed")]
     act: bool,
     /// Copy SYNs and SYN-ACKs alone
     #[arg(long)]
@@ -95,6 +108,9 @@ pub struct Args {
     /// Write what was sent, repaired and saved into this file, as JSON
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
+    /// Serve metrics for Prometheus at this address: http://ADDRESS:PORT/metrics. Port 0: one that is free
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listening_address)]
+    prometheus: Option<SocketAddr>,
 }
 
 fn share(text: &str) -> Result<Ppm, String> {
@@ -113,13 +129,18 @@ fn profile(text: &str) -> Result<Profile, String> {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let settings = settings(args)?;
     let key = settings.key;
-    let mut report = Report::open(args.guard_log.as_deref())?;
+    // Before the interfaces, so that the socket of each connection that is seen is known.
+    let sockets = args.allow_cgroup.as_deref().map(Sockets::attach).transpose()?;
+    let mut report = Report::open(args.guard_log.as_deref())?.with_metrics(serve_metrics(args)?);
     let mut live = live::Live::open(&args.interfaces, args.allow.as_ref(), args.act && !args.handshakes_only)?;
     let handshakes_only = settings.handshakes_only || live.why_not_hidden().is_some();
     if let Some(why) = live.why_not_hidden() {
         console::warning(format_args!("only handshakes are copied: {why}"));
     }
     let mut guard = Guard::new(Settings { handshakes_only, ..settings }, live::now());
+    if let Some(sockets) = sockets {
+        guard = guard.with_members(Box::new(move |connection| sockets.has(connection)));
+    }
     console::status(format_args!(
         "{} {} (key {key}; Ctrl-C ends)",
         if args.act { "guarding" } else { "a dry run on" },
@@ -135,6 +156,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Wrong(format!("{}: no interface is left to guard", args.interfaces.join(", ")))),
     }
+}
+
+/// Serves metrics, if that is asked for.
+fn serve_metrics(args: &Args) -> Result<Option<metrics::Shared>, Failure> {
+    let Some(at) = args.prometheus else { return Ok(None) };
+    let (shared, source, acts) = (metrics::Shared::default(), args.interfaces.join(", "), args.act);
+    let counted = shared.clone();
+    let at = serve(at, move |format| counted.totals().page(&source, acts, format))
+        .map_err(|why| Failure::Wrong(format!("--prometheus {at}: cannot serve metrics there: {why}")))?;
+    console::status(format_args!("metrics at http://{at}/metrics"));
+    Ok(Some(shared))
 }
 
 fn settings(args: &Args) -> Result<Settings, Failure> {

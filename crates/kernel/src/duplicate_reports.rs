@@ -30,6 +30,7 @@
 
 mod tables;
 
+use crate::connection_key::{ConnectionKey, connection_key};
 use crate::load::{KernelError, Needs, map, object, persist, typed};
 use aya::Ebpf;
 use aya::maps::{HashMap, MapData, MapError, PerCpuArray};
@@ -37,7 +38,7 @@ use aya::programs::links::LinkOrder;
 use aya::programs::tc::TcAttachOptions;
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType, tc::TcError};
 use recoup_wire::{Endpoints, SeqNumber};
-use tables::{ConnectionKey, Count, Ranges, RangesValue, SeenValue};
+use tables::{Count, Ranges, RangesValue, SeenValue};
 
 /// The compiled bpf/duplicate_reports.bpf.c.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/duplicate_reports.bpf.o");
@@ -182,7 +183,7 @@ impl DuplicateReports {
 }
 
 fn connection(copy: &Endpoints) -> Result<ConnectionKey, KernelError> {
-    tables::key(copy).ok_or(KernelError::TwoVersions(*copy))
+    connection_key(copy).ok_or(KernelError::TwoVersions(*copy))
 }
 
 #[cfg(test)]

@@ -56,14 +56,13 @@ mod tables;
 pub use retries::{connect_time, jiffy, syn_retries, ticks};
 
 use crate::Network;
-use crate::load::{KernelError, Needs, map, object, persist, typed};
+use crate::cgroup::Cgroup;
+use crate::load::{KernelError, Needs, map, object, typed};
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, MapData, PerCpuArray};
-use aya::programs::{CgroupAttachMode, SockOps};
-use rustix::fs::fstatfs;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use tables::{Count, KernelRetries, NetworkKey, NetworkTimers, Settings};
@@ -71,14 +70,13 @@ use tables::{Count, KernelRetries, NetworkKey, NetworkTimers, Settings};
 /// The compiled bpf/timers.bpf.c.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/timers.bpf.o");
 
-const NAME: &str = "timers";
-
 /// bpf_get_netns_cookie in programs of sockets is the newest of what is needed.
-const NEEDS: Needs =
-    Needs { program: NAME, capabilities: "CAP_BPF and CAP_NET_ADMIN", granted: "cap_bpf,cap_net_admin", linux: "5.15" };
-
-/// linux/magic.h: CGROUP2_SUPER_MAGIC.
-const CGROUP2: u64 = 0x6367_7270;
+const NEEDS: Needs = Needs {
+    program: "timers",
+    capabilities: "CAP_BPF and CAP_NET_ADMIN",
+    granted: "cap_bpf,cap_net_admin",
+    linux: "5.15",
+};
 
 /// The kernel's own first timeouts of SYN and SYN-ACK (RFC 6298 §2.1).
 const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -138,7 +136,7 @@ impl Timers {
     /// If the folder is no cgroup of version 2, without the right to load programs into the kernel, or if the kernel
     /// lacks what they need.
     pub fn attach(cgroup: &Path) -> Result<Self, KernelError> {
-        let folder = open(cgroup)?;
+        let cgroup = Cgroup::open(cgroup)?;
         let mut object = object(&NEEDS, OBJECT, None)?;
         let mut map = |name| map(&mut object, &NEEDS, name);
         let (networks, settings, counts) = (map("networks")?, map("settings")?, map("counts")?);
@@ -155,11 +153,7 @@ impl Timers {
             object,
         };
         timers.write_settings()?;
-        let program = timers.object.program_mut(NAME).ok_or_else(|| NEEDS.refused(&"it is not in the object"))?;
-        let program: &mut SockOps = program.try_into().map_err(|why| NEEDS.program_error(&why))?;
-        // A link, which others may stand beside: its flags are 0.
-        let attached = persist(|| program.load()).and_then(|()| program.attach(folder, CgroupAttachMode::Single));
-        attached.map_err(|why| NEEDS.program_error(&why))?;
+        cgroup.attach(&mut timers.object, &NEEDS)?;
         Ok(timers)
     }
 
@@ -197,17 +191,6 @@ impl Timers {
     fn write_settings(&mut self) -> Result<(), KernelError> {
         let shortest = self.syn_ack.values().min().copied();
         self.settings.set(0, tables::settings(shortest, self.kernel), 0).map_err(|why| NEEDS.refused(&why))
-    }
-}
-
-fn open(cgroup: &Path) -> Result<File, KernelError> {
-    let error = |why: String| KernelError::NoCgroup { path: cgroup.to_owned(), why };
-    let folder = File::open(cgroup).map_err(|why| error(why.to_string()))?;
-    let system = fstatfs(&folder).map_err(|why| error(why.to_string()))?;
-    let is_cgroup = u64::try_from(system.f_type).is_ok_and(|kind| kind == CGROUP2);
-    match is_cgroup && folder.metadata().is_ok_and(|data| data.is_dir()) {
-        true => Ok(folder),
-        false => Err(error("it is none".into())),
     }
 }
 

@@ -60,7 +60,7 @@ pub use packet_socket::{
 };
 pub use relay::{Ends, Relay, carries_super_packets};
 pub use report::{Counts, DeliveryError, Report};
-pub use socket::set_receive_low_water_mark;
+pub use socket::{namespace_cookie, set_receive_low_water_mark};
 pub use tun::Tun;
 pub use vnet::{LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader};
 pub use wire::Wire;

@@ -24,13 +24,10 @@
 //! | `screen` | the terminal view |
 //! | `shared` | what the watcher shares with those that show it |
 //! | `metrics` | the metrics of what is shared, for Prometheus |
-//! | `exposition` | metrics as text |
-//! | `server` | serves them by HTTP |
 
 #![cfg(target_os = "linux")]
 
 mod event;
-mod exposition;
 mod files;
 mod guarded;
 mod kept;
@@ -42,7 +39,6 @@ mod recent;
 mod said;
 mod saver;
 mod screen;
-mod server;
 mod shared;
 mod source;
 #[cfg(test)]

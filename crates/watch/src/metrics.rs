@@ -1,59 +1,53 @@
 //! The metrics of a status. docs/watch.md lists them. All label values are there from the start, so that the first
 //! increase of each is seen.
 
-use crate::exposition::{Format, Kind, Metric, Page};
 use crate::kernel_reasons::Agreement;
 use crate::shared::Status;
 use crate::totals::place;
+use recoup_exposition::{Format, Kind, Metric, Page};
 use recoup_kernel::Reason;
 use recoup_recovery::Trigger;
 use recoup_trace::finding::{Cause, Closing, SenderState, Verdict};
 
-const fn counter(name: &'static str, help: &'static str) -> Metric {
-    Metric { name, kind: Kind::Counter, help }
-}
-
-const fn gauge(name: &'static str, help: &'static str) -> Metric {
-    Metric { name, kind: Kind::Gauge, help }
-}
-
 const WATCH: Metric =
     Metric { name: "recoup_watch_info", kind: Kind::Info, help: "The version of Recoup, and what it watches." };
 const RETRANSMISSIONS: Metric =
-    counter("recoup_retransmissions_total", "Retransmissions, by the trigger reported first.");
-const VERDICTS: Metric = counter(
+    Metric::counter("recoup_retransmissions_total", "Retransmissions, by the trigger reported first.");
+const VERDICTS: Metric = Metric::counter(
     "recoup_retransmission_verdicts_total",
     "Verdicts on retransmissions. A verdict that changes later counts again.",
 );
-const REVISIONS: Metric = counter("recoup_retransmission_verdict_revisions_total", "Verdicts that changed later.");
+const REVISIONS: Metric =
+    Metric::counter("recoup_retransmission_verdict_revisions_total", "Verdicts that changed later.");
 const WITHDRAWN: Metric =
-    counter("recoup_retransmissions_withdrawn_total", "Packets reported as retransmissions that were none.");
-const LOST: Metric = counter("recoup_lost_seconds_total", "Time that connections lost, by cause.");
-const ENDED: Metric = counter("recoup_connections_ended_total", "Connections that ended, by how they ended.");
-const OPEN: Metric = gauge("recoup_connections_open", "Open connections.");
-const LIMITED: Metric = gauge(
+    Metric::counter("recoup_retransmissions_withdrawn_total", "Packets reported as retransmissions that were none.");
+const LOST: Metric = Metric::counter("recoup_lost_seconds_total", "Time that connections lost, by cause.");
+const ENDED: Metric = Metric::counter("recoup_connections_ended_total", "Connections that ended, by how they ended.");
+const OPEN: Metric = Metric::gauge("recoup_connections_open", "Open connections.");
+const LIMITED: Metric = Metric::gauge(
     "recoup_connections_limited",
     "Open connections of the last minute, by the state that their main sender spent most time in.",
 );
-const MEMORY: Metric = gauge("recoup_connections_memory_bytes", "Memory of open connections.");
-const KERNEL_REASONS: Metric = counter(
+const MEMORY: Metric = Metric::gauge("recoup_connections_memory_bytes", "Memory of open connections.");
+const KERNEL_REASONS: Metric = Metric::counter(
     "recoup_kernel_reasons_total",
     "Retransmissions, by the trigger reported first and the kernel's own reason. none: the kernel did not report it.",
 );
-const KERNEL_MISSED: Metric = counter(
+const KERNEL_MISSED: Metric = Metric::counter(
     "recoup_kernel_retransmissions_missed_total",
     "Retransmissions that the kernel reported and Recoup did not find, though it captured the sender from the start.",
 );
-const KERNEL_UNREPORTED: Metric = counter(
+const KERNEL_UNREPORTED: Metric = Metric::counter(
     "recoup_kernel_retransmissions_unreported_total",
     "Retransmissions that the kernel could not report, because too many waited to be read.",
 );
-const FRAMES: Metric = counter("recoup_frames_total", "Frames read.");
+const FRAMES: Metric = Metric::counter("recoup_frames_total", "Frames read.");
 const BYTES: Metric =
-    counter("recoup_frame_bytes_total", "Bytes of the frames read, as long as they were on the wire.");
-const DROPPED: Metric = counter("recoup_frames_dropped_total", "Frames that the kernel dropped before they were read.");
-const SEGMENTS: Metric = counter("recoup_tcp_segments_total", "TCP segments read.");
-const SETTLED: Metric = gauge(
+    Metric::counter("recoup_frame_bytes_total", "Bytes of the frames read, as long as they were on the wire.");
+const DROPPED: Metric =
+    Metric::counter("recoup_frames_dropped_total", "Frames that the kernel dropped before they were read.");
+const SEGMENTS: Metric = Metric::counter("recoup_tcp_segments_total", "TCP segments read.");
+const SETTLED: Metric = Metric::gauge(
     "recoup_analyzed_timestamp_seconds",
     "All packets captured before this time are analyzed. Seconds since 1970.",
 );

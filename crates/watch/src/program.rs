@@ -4,10 +4,10 @@ use crate::files::FolderSource;
 use crate::guarded::{GrowingLog, Guarded};
 use crate::kept::Kept;
 use crate::kernel_reasons::KernelReasons;
+use crate::metrics;
 use crate::outlet::{Form, Outlet};
 use crate::saver::Saver;
 use crate::screen::{self, Look};
-use crate::server;
 use crate::shared::Shared;
 use crate::source::{LiveSource, Source};
 use crate::watcher::{WatchError, Watcher};
@@ -18,6 +18,7 @@ use recoup::signals::Signals;
 use recoup::{Failure, console};
 use recoup_captures::filter::{Filter, kernel_program};
 use recoup_captures::guard_log::LogError;
+use recoup_exposition::{listening_address, serve};
 use recoup_net::{MergedRings, Namespace, NamespaceTarget, PacketSocketOptions, USUAL_SNAP};
 use recoup_support::profile::parse_profile;
 use recoup_support::quantity::{parse_duration, parse_size};
@@ -146,10 +147,6 @@ fn profile(text: &str) -> Result<recoup_recovery::Profile, String> {
     parse_profile(text).map_err(|why| format!("{why} (`recoup profiles` lists what there is)"))
 }
 
-fn listening_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:9464 or [::]:9464".into())
-}
-
 /// Watches until it is told to end, and returns the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Args = match parse(arguments) {
@@ -249,7 +246,8 @@ fn follow(
     kernel: Option<KernelReasons>,
 ) -> Result<(), Failure> {
     if let Some(at) = args.prometheus {
-        let at = server::serve(at, Arc::clone(&shared))
+        let watched = Arc::clone(&shared);
+        let at = serve(at, move |format| metrics::page(&watched.status(), format))
             .map_err(|why| Failure::Wrong(format!("--prometheus {at}: cannot serve metrics there: {why}")))?;
         console::status(format_args!("metrics at http://{at}/metrics"));
     }

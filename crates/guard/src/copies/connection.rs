@@ -87,6 +87,8 @@ pub struct Connection {
     begun_by: (SeqNumber, bool),
     shadow: Option<Box<Shadow>>,
     odd: Option<Odd>,
+    /// It is one of those that are followed. Before this is known, nothing is sent.
+    pub is_member: bool,
     kept: Kept,
     pub open: Vec<Decision>,
     pub budget: Budget,
@@ -120,6 +122,7 @@ impl Connection {
             begun_by: (segment.seq, packet.outgoing),
             shadow: None,
             odd: packet.odd,
+            is_member: false,
             kept: Kept::default(),
             open: Vec::new(),
             budget: Budget::new(Limit::CONNECTION, packet.at),

@@ -7,8 +7,9 @@
 //! ```
 
 use crate::compare::is_control;
-use crate::copies::connection::{Connection, Exchange, News, Rules, own_first};
-use crate::copies::decision::{Act, Decision, Kind, Outcome, Veto};
+use crate::copies::connection::{Connection, News, Rules, own_first};
+use crate::copies::decision::{Act, Decision, Kind, Veto};
+use crate::copies::event::{Counts, Event, Named};
 use crate::copies::limits::{Budget, FREE, Limit, SHARE};
 use crate::copies::packet::{Odd, Packet};
 use crate::copies::path::{Paths, Rise};
@@ -61,50 +62,16 @@ pub trait Reports {
     fn forget(&mut self, connection: &Endpoints);
 }
 
+/// Whether a connection, this host's end first, is one of those that are followed.
+pub type IsMember = Box<dyn Fn(&Endpoints) -> bool>;
+
 /// Sends a frame on the interface of this number.
 pub type Send<'a> = dyn FnMut(&[u8], u32) -> io::Result<()> + 'a;
-
-/// A segment of a connection, as reports name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named {
-    pub connection: Endpoints,
-    pub seq: SeqNumber,
-    pub len: u32,
-}
-
-impl Named {
-    fn of(connection: &Endpoints, isn: SeqNumber, span: Span) -> Self {
-        Self { connection: *connection, seq: isn.at(span.start), len: span.len() as u32 }
-    }
-}
-
-/// What the guard says.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// A decision was made.
-    Decided { what: Named, decision: Decision, bytes: usize },
-    /// What became of one.
-    Settled { what: Named, decision: Decision, outcome: Outcome, saved: Duration, is_control: bool },
-    /// A transfer has ended.
-    Exchanged { exchange: Exchange, is_control: bool },
-}
-
-/// What was counted.
-#[derive(Clone, Debug, Default)]
-pub struct Counts {
-    pub connections: u64,
-    pub control: u64,
-    pub left_alone: BTreeMap<Odd, u64>,
-    pub vetoes: BTreeMap<(Kind, Veto), u64>,
-    /// Connections beyond the most that are followed.
-    pub beyond: u64,
-    pub sent: u64,
-    pub sent_bytes: u64,
-}
 
 /// All connections.
 pub struct Guard {
     settings: Settings,
+    is_member: IsMember,
     connections: HashMap<Endpoints, Connection>,
     /// When connections need attention, by the number of the connection.
     timers: BTreeMap<(Instant, u64), Endpoints>,
@@ -125,8 +92,16 @@ impl Guard {
             next_number: 0,
             counts: Counts::default(),
             events: Vec::new(),
+            is_member: Box::new(|_| true),
             settings,
         }
+    }
+
+    /// Follows these connections alone. It is asked once for each connection, when this host's SYN or SYN-ACK is seen, and
+    /// again when the client's ACK is if that SYN-ACK seems to be of none: with SYN cookies, the kernel has no socket before.
+    #[must_use]
+    pub fn with_members(self, is_member: IsMember) -> Self {
+        Self { is_member, ..self }
     }
 
     pub fn counts(&self) -> &Counts {
@@ -134,8 +109,7 @@ impl Guard {
     }
 
     /// Connections that are followed now.
-    #[cfg(test)]
-    fn open(&self) -> usize {
+    pub fn open(&self) -> usize {
         self.connections.len()
     }
 
@@ -169,9 +143,13 @@ impl Guard {
         }
         let rules = self.rules(&ends, packet.at);
         let Some(connection) = self.connections.get_mut(&ends) else { return };
-        let was_odd = connection.odd();
+        let (was_odd, was_member) = (connection.odd(), connection.is_member);
         let news = connection.on_packet(packet, &rules);
-        if let (None, Some(odd)) = (was_odd, connection.odd()) {
+        let odd = connection.odd();
+        if !was_member && !self.admit(packet, &ends) {
+            return self.end(&ends, reports);
+        }
+        if was_member && let (None, Some(odd)) = (was_odd, odd) {
             *self.counts.left_alone.entry(odd).or_default() += 1;
             reports.forget(&ends);
         }
@@ -185,20 +163,45 @@ impl Guard {
         }
         let rules = self.rules(&ends, packet.at);
         let Some(mut connection) = Connection::begin(packet, self.next_number, &rules) else { return };
+        if packet.outgoing && !(self.is_member)(&ends) {
+            return;
+        }
         self.next_number += 1;
-        self.counts.connections += 1;
-        self.counts.control += u64::from(self.is_control(&ends));
         if is_reused {
             connection.leave(Odd::Reused);
         }
+        self.connections.insert(ends, connection);
+        if packet.outgoing {
+            self.paths.to(ends.dst.ip(), packet.at).on_sent(packet.at);
+            self.count(&ends);
+        }
+        self.schedule(&ends);
+    }
+
+    /// Counts a connection from here on.
+    fn count(&mut self, ends: &Endpoints) {
+        let is_control = self.is_control(ends);
+        let Some(connection) = self.connections.get_mut(ends) else { return };
+        connection.is_member = true;
+        self.counts.connections += 1;
+        self.counts.control += u64::from(is_control);
         if let Some(odd) = connection.odd() {
             *self.counts.left_alone.entry(odd).or_default() += 1;
         }
-        if packet.outgoing {
-            self.paths.to(ends.dst.ip(), packet.at).on_sent(packet.at);
+    }
+
+    /// Asks whether a connection to this host is one of those that are followed, if its socket can be known by now. `false`: it
+    /// is not.
+    fn admit(&mut self, packet: &Packet<'_>, ends: &Endpoints) -> bool {
+        let flags = packet.segment.flags;
+        if !packet.outgoing && !flags.contains(Flags::ACK) {
+            return true;
         }
-        self.connections.insert(ends, connection);
-        self.schedule(&ends);
+        if (self.is_member)(ends) {
+            self.count(ends);
+            return true;
+        }
+        packet.outgoing && flags.contains(Flags::SYN)
     }
 
     /// The rules for a connection, with what is known of its path.
@@ -296,7 +299,7 @@ impl Guard {
     ) {
         let is_control = self.is_control(ends);
         let Some(connection) = self.connections.get_mut(ends) else { return };
-        let Some(shadow) = connection.shadow() else { return };
+        let Some(shadow) = connection.shadow().filter(|_| connection.is_member) else { return };
         let (kind, span, isn) = (connection.kind(wish), wish.span(), shadow.isn());
         let what = Named::of(ends, isn, span);
         let (kernel_at, min_rtt) = (shadow.kernel_acts_at(), shadow.min_rtt());
@@ -432,7 +435,7 @@ impl Guard {
         let mut left = 0;
         for connection in self.connections.values_mut().filter(|connection| connection.odd().is_none()) {
             connection.leave(Odd::Unclear);
-            left += 1;
+            left += u64::from(connection.is_member);
         }
         if left > 0 {
             *self.counts.left_alone.entry(Odd::Unclear).or_default() += left;

@@ -1,6 +1,7 @@
 //! Interfaces: packets in, copies out.
 
-use crate::copies::guard::{Guard, Named, Reports};
+use crate::copies::event::Named;
+use crate::copies::guard::{Guard, Reports};
 use crate::copies::packet::{ETHERNET, Odd, Packet};
 use crate::copies::report::Report;
 use recoup::signals::Signals;
@@ -165,6 +166,7 @@ impl Live {
             if time::Instant::now() >= next_statistics {
                 next_statistics = time::Instant::now() + OFTEN;
                 self.look_for_missed(guard)?;
+                report.look(guard, self.hidden());
             }
         }
         guard.finish(&mut self.reports);

@@ -1,7 +1,9 @@
 //! What is said while the guard runs: sentences, and the log.
 
 use crate::copies::decision::{Act, Decision, Outcome};
-use crate::copies::guard::{Event, Guard, Named};
+use crate::copies::event::{Event, Named};
+use crate::copies::guard::Guard;
+use crate::copies::metrics;
 use crate::copies::summary::Summary;
 use recoup::Failure;
 use recoup_captures::guard_log::{Decided, Entry, LoggedCopy, SCHEMA, Settled};
@@ -15,6 +17,8 @@ use std::path::{Path, PathBuf};
 pub struct Report {
     log: Option<(BufWriter<File>, PathBuf)>,
     summary: Summary,
+    /// If somebody may ask for them.
+    metrics: Option<metrics::Shared>,
 }
 
 impl Report {
@@ -32,7 +36,20 @@ impl Report {
                 Some((file, path.to_owned()))
             }
         };
-        Ok(Self { log, summary: Summary::default() })
+        Ok(Self { log, summary: Summary::default(), metrics: None })
+    }
+
+    /// Also counts for the server of metrics.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Option<metrics::Shared>) -> Self {
+        Self { metrics, ..self }
+    }
+
+    /// Counts what the guard itself has counted.
+    pub fn look(&self, guard: &Guard, hidden: DuplicateReportCounts) {
+        if let Some(metrics) = &self.metrics {
+            metrics.totals().look(guard.counts(), guard.open(), hidden.hidden);
+        }
     }
 
     /// Says what happened.
@@ -42,6 +59,10 @@ impl Report {
     pub fn hear(&mut self, events: Vec<Event>) -> Result<(), Failure> {
         if events.is_empty() {
             return Ok(());
+        }
+        if let Some(metrics) = &self.metrics {
+            let mut totals = metrics.totals();
+            events.iter().for_each(|event| totals.hear(event));
         }
         let mut lines = io::stdout().lock();
         for event in &events {

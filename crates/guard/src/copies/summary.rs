@@ -2,7 +2,7 @@
 
 use crate::compare::Times;
 use crate::copies::decision::{Act, Kind, Outcome};
-use crate::copies::guard::{Counts, Event};
+use crate::copies::event::{Counts, Event};
 use recoup::Failure;
 use recoup_kernel::DuplicateReportCounts;
 use recoup_support::output_file::OutputFile;

@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod cgroup;
 mod copies;
 mod suggest;
 mod timers;

@@ -1,14 +1,14 @@
 //! `recoup guard timers`: its arguments, and SYNs of a process in a cgroup of its own.
 
 use crate::PROGRAM;
+use crate::cgroup::Cgroup;
 use recoup_net::{Namespace, PacketRing, PacketSocketOptions, RingFrame};
 use recoup_testing::{Fields, Folder, check_fields, command, skip};
 use recoup_units::Instant;
 use recoup_wire::{Flags, decode_unverified};
 use serde_json::Value;
-use std::fs;
 use std::io::{self, BufRead, BufReader, Error};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -43,35 +43,6 @@ fn a_dry_run_sets_nothing_and_says_what_it_would() {
     assert_eq!((&document["set"], &document["counts"]), (&Value::Bool(false), &Value::Null));
     assert_eq!(document["networks"][0]["syn"], "120ms");
     assert_eq!(document["networks"][0]["least_rto"], Value::Null);
-}
-
-/// A cgroup of version 2, below that of this process.
-struct Cgroup(PathBuf);
-
-impl Cgroup {
-    fn new() -> io::Result<Self> {
-        let mounts = fs::read_to_string("/proc/self/mounts")?;
-        let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-        let mount = mounts.find(|fields| fields.get(2) == Some(&"cgroup2"));
-        let mount = mount.ok_or_else(|| Error::other("no cgroups of version 2 are mounted"))?;
-        let own = fs::read_to_string("/proc/self/cgroup")?;
-        let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-        let path = Path::new(mount[1]).join(own).join(format!("recoup-guard-{}", std::process::id()));
-        fs::create_dir(&path).map_err(|why| Error::other(format!("cannot create {}: {why}", path.display())))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Cgroup {
-    fn drop(&mut self) {
-        // The process in it ends soon.
-        for _ in 0..200 {
-            match fs::remove_dir(&self.0) {
-                Err(why) if why.kind() == io::ErrorKind::ResourceBusy => thread::sleep(Duration::from_millis(10)),
-                _ => return,
-            }
-        }
-    }
 }
 
 /// A network namespace with an interface behind which nobody answers.
@@ -114,7 +85,7 @@ fn syns(packets: &mut PacketRing) -> Vec<Instant> {
 
 #[test]
 fn syns_of_the_cgroup_are_repeated_after_the_timer_that_is_set() {
-    let (cgroup, namespace) = match Cgroup::new().and_then(|cgroup| Ok((cgroup, unanswered()?))) {
+    let (cgroup, namespace) = match Cgroup::new("timers").and_then(|cgroup| Ok((cgroup, unanswered()?))) {
         Ok(made) => made,
         Err(why) => return skip(why),
     };

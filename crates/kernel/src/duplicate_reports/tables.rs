@@ -1,7 +1,6 @@
-//! The tables of bpf/duplicate_reports.bpf.c, as bytes: its structures `connection` and `ranges`.
+//! The tables of bpf/duplicate_reports.bpf.c, as bytes: its structure `ranges`.
 
-use recoup_wire::{Endpoints, SeqNumber};
-use std::net::{IpAddr, SocketAddr};
+use recoup_wire::SeqNumber;
 
 /// The order of the program's `enum count`.
 #[derive(Clone, Copy)]
@@ -14,36 +13,9 @@ pub enum Count {
 /// Ranges of a connection.
 pub const RANGES: usize = 4;
 
-pub type ConnectionKey = [u8; 40];
 pub type RangesValue = [u8; 16 * RANGES];
 /// `struct seen`, which only the program in the kernel reads and writes.
 pub type SeenValue = [u8; 40];
-
-// linux/socket.h.
-const AF_INET: u32 = 2;
-const AF_INET6: u32 = 10;
-
-/// The connection of a copy that this host sent: the program sees the other direction. `None` if the IP versions
-/// differ.
-pub fn key(copy: &Endpoints) -> Option<ConnectionKey> {
-    let [local, remote] = [copy.src, copy.dst].map(|end| SocketAddr::new(end.ip().to_canonical(), end.port()));
-    let family = match (local.ip(), remote.ip()) {
-        (IpAddr::V4(_), IpAddr::V4(_)) => AF_INET,
-        (IpAddr::V6(_), IpAddr::V6(_)) => AF_INET6,
-        _ => return None,
-    };
-    let mut key = [0; 40];
-    for (place, end) in key.chunks_mut(16).zip([remote, local]) {
-        match end.ip() {
-            IpAddr::V4(v4) => place[..4].copy_from_slice(&v4.octets()),
-            IpAddr::V6(v6) => place.copy_from_slice(&v6.octets()),
-        }
-    }
-    key[32..34].copy_from_slice(&remote.port().to_be_bytes());
-    key[34..36].copy_from_slice(&local.port().to_be_bytes());
-    key[36..].copy_from_slice(&family.to_ne_bytes());
-    Some(key)
-}
 
 /// Bytes that another program of this host sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,17 +92,6 @@ mod tests {
 
     fn range(start: u32, end: u32, copies: u32, number: u32) -> Range {
         Range { start: SeqNumber(start), end: SeqNumber(end), copies, number }
-    }
-
-    #[test]
-    fn the_key_has_the_places_of_the_arriving_packet() {
-        let copy =
-            Endpoints { src: "192.0.2.1:80".parse().unwrap(), dst: "[::ffff:198.51.100.2]:4000".parse().unwrap() };
-        let key = key(&copy).unwrap();
-        assert_eq!((&key[..4], &key[16..20]), (&[198, 51, 100, 2][..], &[192, 0, 2, 1][..]));
-        assert_eq!(&key[32..36], &[0x0f, 0xa0, 0, 80]);
-        let mixed = Endpoints { dst: "[2001:db8::1]:4000".parse().unwrap(), ..copy };
-        assert_eq!(super::key(&mixed), None);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Packets of hand-made connections, in virtual time.
 
 use super::*;
+use crate::copies::decision::Outcome;
 use crate::copies::packet::ETHERNET;
 use recoup_recovery::slp;
 use recoup_support::profile::parse_profile;
 use recoup_wire::{Checksum, Options, Payload, Segment, Timestamps, decode, encode};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// What the guard sent, and what it asked for.
 #[derive(Debug, Default)]
@@ -351,8 +354,77 @@ fn the_same_ports_again_are_left_alone() {
     let mut test = Test::opened(settings("+slp"));
     test.until(5000);
     let again = Segment { seq: SeqNumber(77), flags: Flags::SYN, options: Test::options(true), ..Segment::default() };
-    test.packet(false, again);
+    test.packet(false, again).syn_ack();
     assert_eq!(test.guard.counts().left_alone.get(&Odd::Reused), Some(&1));
-    test.syn_ack().until(9000);
+    test.until(9000);
     assert_eq!(test.world.sent, []);
+}
+
+/// A test whose guard follows connections if `from` or more questions were asked before, and how many were asked.
+fn with_members(from: usize) -> (Test, Rc<Cell<usize>>) {
+    let asked = Rc::new(Cell::new(0));
+    let mut test = Test::new(settings("+slp"));
+    let count = Rc::clone(&asked);
+    test.guard = test.guard.with_members(Box::new(move |ends| {
+        assert_eq!(*ends, Endpoints { src: SERVER.parse().unwrap(), dst: CLIENT.parse().unwrap() });
+        count.set(count.get() + 1);
+        count.get() > from
+    }));
+    (test, asked)
+}
+
+#[test]
+fn a_connection_is_asked_for_once_and_not_before_it_is_answered() {
+    let (mut test, asked) = with_members(0);
+    test.syn().until(1).syn();
+    assert_eq!((asked.get(), test.guard.counts().connections), (0, 0));
+    test.syn_ack().until(80).ack(0).until(85).ack(0).until(100).ack_with(0, None, 200);
+    test.data(0, 500).until(180).ack(500).until(300);
+    assert_eq!((asked.get(), test.guard.counts().connections), (1, 1));
+    assert_eq!(test.world.sent.len(), 2);
+}
+
+#[test]
+fn a_connection_of_others_is_neither_helped_nor_counted() {
+    let (mut test, asked) = with_members(usize::MAX);
+    test.syn().syn_ack().until(80).ack(0).until(100).ack_with(0, None, 200).data(0, 500).until(500);
+    assert_eq!((asked.get(), test.guard.open(), test.guard.next_time()), (2, 0, None));
+    let counts = test.guard.counts();
+    assert_eq!((counts.connections, counts.left_alone.len(), counts.vetoes.len()), (0, 0, 0));
+    assert_eq!((test.world.sent.len(), test.events.len()), (0, 0));
+}
+
+/// With SYN cookies there is no socket before the client's ACK.
+#[test]
+fn a_connection_that_is_known_by_the_clients_ack_is_helped_from_then_on() {
+    let (mut test, asked) = with_members(1);
+    test.syn().syn_ack().until(80);
+    assert_eq!(test.world.sent, []);
+    test.ack(0).until(100).ack_with(0, None, 200).data(0, 500).until(111);
+    assert_eq!((asked.get(), test.guard.counts().connections), (2, 1));
+    let [(110, copy)] = test.world.sent[..] else { panic!("{:?}", test.world.sent) };
+    assert_eq!(copy.payload_len, 500);
+}
+
+#[test]
+fn what_makes_a_connection_odd_is_counted_of_members_alone() {
+    for (from, left) in [(0, 1), (usize::MAX, 0)] {
+        let (mut test, _) = with_members(from);
+        test.syn().until(1);
+        test.guard.on_missed();
+        test.syn_ack().until(80).ack(0);
+        let counts = test.guard.counts();
+        assert_eq!((counts.connections, counts.left_alone.values().sum::<u64>()), (left, left));
+    }
+}
+
+#[test]
+fn a_connection_that_this_host_opens_is_asked_for_with_its_syn() {
+    for (from, connections) in [(0, 1), (usize::MAX, 0)] {
+        let (mut test, asked) = with_members(from);
+        let segment = Segment { seq: SeqNumber(ISN), flags: Flags::SYN, window: 64240, ..Segment::default() };
+        test.packet(true, Segment { options: Test::options(true), ..segment });
+        assert_eq!((asked.get(), test.guard.open() as u64), (1, connections));
+        assert_eq!(test.guard.counts().connections, connections);
+    }
 }

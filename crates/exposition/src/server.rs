@@ -3,9 +3,7 @@
 //! Clients are not trusted: a connection carries one request and has [`PATIENCE`] for all of it, [`MOST_CLIENTS`] are served at
 //! a time, and further ones wait in the kernel's queue.
 
-use crate::exposition::Format;
-use crate::metrics::page;
-use crate::shared::Shared;
+use crate::text::Format;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
@@ -32,15 +30,26 @@ const MOST_CLIENTS: usize = 16;
 /// How long the server waits if there is no descriptor for a connection.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// Serves the metrics of `shared` at this address from here on. Returns the address with its port.
+/// Metrics as they are now, in this format.
+type Metrics = Arc<dyn Fn(Format) -> String + Send + Sync>;
+
+/// Reads an address and a port.
+///
+/// # Errors
+/// If it is something else.
+pub fn listening_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:9464 or [::]:9464".into())
+}
+
+/// Serves metrics at this address from here on: `metrics` writes them for each request. Returns the address with its port.
 ///
 /// # Errors
 /// When the address cannot be had, or there is no thread.
-pub fn serve(at: SocketAddr, shared: Arc<Shared>) -> io::Result<SocketAddr> {
-    serve_patiently(at, shared, PATIENCE)
+pub fn serve(at: SocketAddr, metrics: impl Fn(Format) -> String + Send + Sync + 'static) -> io::Result<SocketAddr> {
+    serve_patiently(at, Arc::new(metrics), PATIENCE)
 }
 
-fn serve_patiently(at: SocketAddr, shared: Arc<Shared>, patience: Duration) -> io::Result<SocketAddr> {
+fn serve_patiently(at: SocketAddr, metrics: Metrics, patience: Duration) -> io::Result<SocketAddr> {
     let listener = net::TcpListener::bind(at)?;
     listener.set_nonblocking(true)?;
     let at = listener.local_addr()?;
@@ -49,21 +58,21 @@ fn serve_patiently(at: SocketAddr, shared: Arc<Shared>, patience: Duration) -> i
         let _inside = runtime.enter();
         TcpListener::from_std(listener)?
     };
-    let main = move || runtime.block_on(accept(listener, shared, patience));
+    let main = move || runtime.block_on(accept(listener, metrics, patience));
     thread::Builder::new().name("metrics".into()).spawn(main)?;
     Ok(at)
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, patience: Duration) {
+async fn accept(listener: TcpListener, metrics: Metrics, patience: Duration) {
     let places = Arc::new(Semaphore::new(MOST_CLIENTS));
     // The semaphore is never closed.
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let shared = Arc::clone(&shared);
+                let metrics = Arc::clone(&metrics);
                 tokio::spawn(async move {
                     // Nobody needs to know of clients that are too slow or gone.
-                    let _ = timeout(patience, converse(stream, &shared)).await;
+                    let _ = timeout(patience, converse(stream, &metrics)).await;
                     drop(place);
                 });
             }
@@ -74,22 +83,21 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, patience: Duration) 
 }
 
 /// One request and its answer.
-async fn converse(stream: TcpStream, shared: &Shared) -> hyper::Result<()> {
-    let service = service_fn(|request| async move { Ok::<_, Infallible>(answer(&request, shared)) });
+async fn converse(stream: TcpStream, metrics: &Metrics) -> hyper::Result<()> {
+    let service = service_fn(|request| async move { Ok::<_, Infallible>(answer(&request, metrics)) });
     // `patience` bounds all of it, so no part needs a timer of its own.
     let mut server = http1::Builder::new();
     server.keep_alive(false).half_close(true).header_read_timeout(None);
     server.serve_connection(TokioIo::new(stream), service).await
 }
 
-fn answer(request: &Request<Incoming>, shared: &Shared) -> Response<Full<Bytes>> {
+fn answer(request: &Request<Incoming>, metrics: &Metrics) -> Response<Full<Bytes>> {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     match request.uri().path() {
         "/metrics" if is_read => {
             let accept = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
             let format = Format::accepted(&accept.collect::<Vec<_>>().join(","));
-            let text = page(&shared.status(), format);
-            response(StatusCode::OK, format.content_type(), text)
+            response(StatusCode::OK, format.content_type(), metrics(format))
         }
         // RFC 9110 §15.5.6: the answer names the methods.
         "/metrics" => {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::kept::Kept;
+use crate::text::{Kind, Metric, Page};
 use std::io::{Read, Write};
 use std::net::TcpStream as Client;
 use std::time::Instant;
@@ -8,9 +8,14 @@ use std::time::Instant;
 const LONG: Duration = Duration::from_secs(60);
 
 fn server(patience: Duration) -> SocketAddr {
-    let shared = Shared::new("eth0".into(), Kept::default());
-    shared.status().dropped = 42;
-    serve_patiently(([127, 0, 0, 1], 0).into(), Arc::new(shared), patience).unwrap()
+    let dropped = Metric { name: "recoup_frames_dropped_total", kind: Kind::Counter, help: "Frames dropped" };
+    let page = move |format| {
+        let mut page = Page::new(format);
+        page.describe(&dropped);
+        page.sample(&dropped, &[], 42);
+        page.finish()
+    };
+    serve_patiently(([127, 0, 0, 1], 0).into(), Arc::new(page), patience).unwrap()
 }
 
 /// The answer to a request, its lines joined by `\n`.
@@ -89,6 +94,6 @@ fn slow_clients_lose_their_places_to_those_that_wait() {
 #[test]
 fn an_address_in_use_is_an_error() {
     let at = server(LONG);
-    let error = serve(at, Arc::default()).unwrap_err();
+    let error = serve(at, |_| String::new()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
 }

@@ -48,6 +48,31 @@ open 7
 }
 
 #[test]
+fn a_histogram_has_buckets_a_sum_and_a_count() {
+    let metric = Metric { name: "wait_seconds", kind: Kind::Histogram, help: "Waits" };
+    let mut waits = Histogram::default();
+    waits.add(std::time::Duration::from_millis(750));
+    for format in [Format::Prometheus, Format::OpenMetrics] {
+        let mut page = Page::new(format);
+        page.describe(&metric);
+        page.histogram(&metric, &[("group", "a")], &waits);
+        let text = page.finish();
+        let unit = if format == Format::OpenMetrics { "# UNIT wait_seconds seconds\n" } else { "" };
+        let begin = format!("# HELP wait_seconds Waits\n# TYPE wait_seconds histogram\n{unit}wait_seconds_bucket{{");
+        assert!(text.starts_with(&begin), "{text}");
+        for line in [
+            "wait_seconds_bucket{group=\"a\",le=\"0.5\"} 0",
+            "wait_seconds_bucket{group=\"a\",le=\"1.0\"} 1",
+            "wait_seconds_bucket{group=\"a\",le=\"+Inf\"} 1",
+            "wait_seconds_sum{group=\"a\"} 0.75",
+            "wait_seconds_count{group=\"a\"} 1",
+        ] {
+            assert!(text.lines().any(|found| found == line), "no line {line} in:\n{text}");
+        }
+    }
+}
+
+#[test]
 fn openmetrics_is_for_those_who_prefer_it() {
     for (accept, expected) in [
         ("", Format::Prometheus),

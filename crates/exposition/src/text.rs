@@ -3,6 +3,7 @@
 //! Sources: <https://prometheus.io/docs/instrumenting/exposition_formats/> and
 //! <https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md>.
 
+use crate::histogram::Histogram;
 use std::fmt::{Display, Write as _};
 
 /// A text format.
@@ -59,6 +60,8 @@ pub enum Kind {
     Gauge,
     /// Its labels are what it says. Its name ends in `_info`.
     Info,
+    /// Times by their length. Its name ends in `_seconds`.
+    Histogram,
 }
 
 /// A metric: all samples of one name.
@@ -73,10 +76,20 @@ pub struct Metric {
 }
 
 impl Metric {
+    /// A counter of this name.
+    pub const fn counter(name: &'static str, help: &'static str) -> Self {
+        Self { name, kind: Kind::Counter, help }
+    }
+
+    /// A gauge of this name.
+    pub const fn gauge(name: &'static str, help: &'static str) -> Self {
+        Self { name, kind: Kind::Gauge, help }
+    }
+
     /// The name in the lines that describe it: OpenMetrics writes it without the suffix of its type.
     fn family(&self, format: Format) -> &'static str {
         let suffix = match (format, self.kind) {
-            (Format::Prometheus, _) | (_, Kind::Gauge) => "",
+            (Format::Prometheus, _) | (_, Kind::Gauge | Kind::Histogram) => "",
             (Format::OpenMetrics, Kind::Counter) => "_total",
             (Format::OpenMetrics, Kind::Info) => "_info",
         };
@@ -89,6 +102,7 @@ impl Metric {
             (Kind::Counter, _) => "counter",
             (Kind::Gauge, _) | (Kind::Info, Format::Prometheus) => "gauge",
             (Kind::Info, Format::OpenMetrics) => "info",
+            (Kind::Histogram, _) => "histogram",
         }
     }
 }
@@ -101,6 +115,7 @@ pub struct Page {
 }
 
 impl Page {
+    /// An empty one.
     pub const fn new(format: Format) -> Self {
         Self { format, text: String::new() }
     }
@@ -118,10 +133,27 @@ impl Page {
 
     /// A sample with these labels.
     pub fn sample(&mut self, metric: &Metric, labels: &[(&str, &str)], value: impl Display) {
+        self.named_sample(metric.name, labels, value);
+    }
+
+    /// The samples of a histogram with these labels.
+    pub fn histogram(&mut self, metric: &Metric, labels: &[(&str, &str)], histogram: &Histogram) {
+        let name = |suffix| format!("{}_{suffix}", metric.name);
+        for (bound, count) in histogram.buckets() {
+            // OpenMetrics, "Considerations: Canonical Numbers": whole numbers have a decimal, as in 1.0.
+            let bound = if bound.is_finite() { format!("{bound:?}") } else { "+Inf".into() };
+            let labels: Vec<(&str, &str)> = labels.iter().copied().chain([("le", bound.as_str())]).collect();
+            self.named_sample(&name("bucket"), &labels, count);
+        }
+        self.named_sample(&name("sum"), labels, histogram.sum().as_secs_f64());
+        self.named_sample(&name("count"), labels, histogram.count());
+    }
+
+    fn named_sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         let labels: Vec<String> = labels.iter().map(|(name, text)| format!("{name}=\"{}\"", escape(text))).collect();
         match labels.is_empty() {
-            true => self.line(format_args!("{} {value}", metric.name)),
-            false => self.line(format_args!("{}{{{}}} {value}", metric.name, labels.join(","))),
+            true => self.line(format_args!("{name} {value}")),
+            false => self.line(format_args!("{name}{{{}}} {value}", labels.join(","))),
         }
     }
 
