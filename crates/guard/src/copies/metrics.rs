@@ -1,4 +1,4 @@
-//! What the guard counted, as metrics for Prometheus. docs/guard-metrics-section.md lists them. All label values are there
+//! What the guard counted, as metrics for Prometheus. docs/guard.md lists them. All label values are there
 //! from the start, so that the first increase of each is seen.
 
 use crate::copies::decision::{Act, Kind, Outcome, Veto};

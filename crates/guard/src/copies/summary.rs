@@ -128,7 +128,8 @@ impl Summary {
         Ok(file.publish()?)
     }
 
-    fn document(&self) -> Value {
+    /// As a document.
+    pub fn document(&self) -> Value {
         let counts = &self.counts;
         let decisions: Vec<Value> = self
             .decided
@@ -154,15 +155,21 @@ impl Summary {
             });
             json!({ "helped": times.helped.len(), "control": times.control.len(), "differences": rows.collect::<Vec<_>>() })
         };
-        let waits: BTreeMap<&str, Value> =
-            self.waits.iter().map(|(kind, times)| (kind.name(), compared(times))).collect();
+        let of_kind = |(kind, times): (&Kind, &Times)| {
+            let mut waits = compared(times);
+            waits["kind"] = kind.name().into();
+            waits
+        };
+        let waits: Vec<Value> = self.waits.iter().map(of_kind).collect();
         json!({
             "schema": "recoup.guard.summary", "version": 1, "key": self.key,
             "connections": counts.connections, "control": counts.control, "beyond": counts.beyond,
             "sent": counts.sent, "sent_bytes": counts.sent_bytes,
             "reports_hidden": self.hidden.hidden, "segments_dropped": self.hidden.dropped,
             "reports_not_understood": self.hidden.not_understood,
-            "left_alone": counts.left_alone.iter().map(|(why, count)| (why.name(), *count)).collect::<BTreeMap<_, _>>(),
+            "left_alone": counts.left_alone.iter().map(|(why, count)| {
+                json!({ "why": why.name(), "count": count })
+            }).collect::<Vec<_>>(),
             "held_back": counts.vetoes.iter().map(|((kind, veto), count)| {
                 json!({ "kind": kind.name(), "why": veto.name(), "count": count })
             }).collect::<Vec<_>>(),

@@ -3,10 +3,13 @@
 use super::*;
 use crate::copies::decision::Outcome;
 use crate::copies::packet::ETHERNET;
+use crate::copies::summary::Summary;
 use recoup_recovery::slp;
 use recoup_support::profile::parse_profile;
+use recoup_testing::{Fields, check_fields};
 use recoup_wire::{Checksum, Options, Payload, Segment, Timestamps, decode, encode};
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 /// What the guard sent, and what it asked for.
@@ -45,6 +48,8 @@ struct Test {
     world: World,
     now: u64,
     events: Vec<Event>,
+    /// Another client than [`CLIENT`].
+    client: Option<SocketAddr>,
 }
 
 fn settings(help: &str) -> Settings {
@@ -69,7 +74,13 @@ fn settings(help: &str) -> Settings {
 
 impl Test {
     fn new(settings: Settings) -> Self {
-        Self { guard: Guard::new(settings, Instant::ZERO), world: World::default(), now: 0, events: Vec::new() }
+        Self {
+            guard: Guard::new(settings, Instant::ZERO),
+            world: World::default(),
+            now: 0,
+            events: Vec::new(),
+            client: None,
+        }
     }
 
     /// Time passes; the guard sends what it wishes.
@@ -91,7 +102,8 @@ impl Test {
     }
 
     fn packet(&mut self, outgoing: bool, segment: Segment) -> &mut Self {
-        let mut ends = Endpoints { src: SERVER.parse().unwrap(), dst: CLIENT.parse().unwrap() };
+        let client = self.client.unwrap_or_else(|| CLIENT.parse().unwrap());
+        let mut ends = Endpoints { src: SERVER.parse().unwrap(), dst: client };
         if !outgoing {
             ends = ends.reverse();
         }
@@ -427,4 +439,50 @@ fn a_connection_that_this_host_opens_is_asked_for_with_its_syn() {
         assert_eq!((asked.get(), test.guard.open() as u64), (1, connections));
         assert_eq!(test.guard.counts().connections, connections);
     }
+}
+
+#[test]
+fn a_summary_has_the_fields_of_its_schema() {
+    let mut summary = Summary::default();
+    let mut counts = Counts::default();
+    for control in [Ppm::ZERO, Ppm::ONE] {
+        let mut test = Test::opened(Settings { control, ..settings("+slp") });
+        test.data(0, 500).until(190).ack_with(500, None, 200).until(300);
+        // The first repair holds the second copy back.
+        test.data(500, 500).until(400).ack_with(1000, None, 200).until(900).data(1000, 500).ack(9000);
+        test.events.iter().for_each(|event| summary.hear(event));
+        counts = test.guard.counts().clone();
+        if control == Ppm::ZERO {
+            assert_eq!(counts.vetoes.len(), 1);
+        }
+        counts.vetoes.insert((Kind::Tail, Veto::Hidden), 1);
+    }
+    let summary = summary.with_counts(counts, 1, recoup_kernel::DuplicateReportCounts::default());
+    check_fields(&summary.document(), "", Fields::new());
+    let lines = summary.lines().join("\n");
+    assert!(lines.contains("copy of the last segment: 1 sent, 1 repaired a loss (270 ms before the kernel"), "{lines}");
+    assert!(lines.contains("transfers, mean: 85.0 ms helped, 85.0 ms control, difference +0.0 ms"), "{lines}");
+}
+
+#[test]
+fn many_connections_leave_nothing_behind() {
+    let mut test = Test::new(Settings { most: 1000, ..settings("+tlpr+slp") });
+    for number in 0..20_000_u32 {
+        test.client =
+            Some(SocketAddr::from(([10, 1, (number >> 8) as u8, number as u8], 40_000 + (number % 1000) as u16)));
+        let begun = test.now;
+        test.syn().syn_ack().until(begun + 1).ack_with(0, None, 200).data(0, 500).until(begun + 2).ack(500);
+        if number % 2 == 0 {
+            let reset = Segment { seq: SeqNumber(PEER_ISN + 201), flags: Flags::RST, ..Segment::default() };
+            test.packet(false, reset);
+        }
+        test.events.clear();
+        assert!(test.guard.open() <= 1000);
+    }
+    let counts = test.guard.counts();
+    // Those that were not reset are followed until they are idle for long; others are beyond the bound meanwhile.
+    assert_eq!(counts.connections + counts.beyond, 20_000);
+    let end = test.now + 400_000;
+    test.until(end);
+    assert_eq!((test.guard.open(), test.guard.next_time()), (0, None));
 }

@@ -103,7 +103,7 @@ fn the_documentation_has_these_metrics() {
     let text = Totals::default().page("eth0", true, Format::Prometheus);
     let served: BTreeSet<(&str, &str)> =
         text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
-    let docs = std::fs::read_to_string("../../docs/guard-metrics-section.md").unwrap();
+    let docs = std::fs::read_to_string("../../docs/guard.md").unwrap();
     let documented = docs.lines().filter_map(|line| {
         let mut cells = line.strip_prefix("| `recoup_guard_")?.split('|');
         Some((format!("recoup_guard_{}", cells.next()?.trim().trim_end_matches('`')), cells.next()?.trim()))
