@@ -158,7 +158,8 @@ impl Guard {
 
     fn begin(&mut self, packet: &Packet<'_>, ends: Endpoints, is_reused: bool) {
         if self.connections.len() >= self.settings.most {
-            self.counts.beyond += u64::from(packet.segment.flags.contains(Flags::SYN));
+            let flags = packet.segment.flags;
+            self.counts.beyond += u64::from(flags.contains(Flags::SYN) && !flags.contains(Flags::ACK));
             return;
         }
         let rules = self.rules(&ends, packet.at);
