@@ -33,7 +33,7 @@ fn annotated(choice: u8, file: &[u8]) {
     let reader = CopyReader::new("x", file).expect("it was read before");
     let mut out = Vec::new();
     let only_slow = choice & 1 != 0;
-    let Ok(found) = annotate(reader, &Remarks::new(analyzed.findings), only_slow, &mut out, &Unwatched) else {
+    let Ok(found) = annotate(reader, &Remarks::new(analyzed.findings, None), only_slow, &mut out, &Unwatched) else {
         return;
     };
     let after = frames(&out);
