@@ -8,6 +8,7 @@ use crate::copies::summary::Summary;
 use recoup::Failure;
 use recoup_captures::guard_log::{Decided, Entry, LoggedCopy, SCHEMA, Settled};
 use recoup_kernel::DuplicateReportCounts;
+use recoup_table::utc;
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -101,11 +102,17 @@ fn sentence(event: &Event) -> Option<String> {
                 Act::Dry => "would send",
                 Act::Control => "left alone (control)",
             };
-            Some(format!("{} {}: {did} a {}, {}", decision.at, what.connection, decision.kind.title(), segment(what)))
+            Some(format!(
+                "{} {}: {did} a {}, {}",
+                utc(decision.at),
+                what.connection,
+                decision.kind.title(),
+                segment(what)
+            ))
         }
         Event::Settled { what, decision, outcome, saved, .. } => Some(format!(
             "{} {}: the {} of {} {}",
-            decision.delivered.or(decision.kernel_again).unwrap_or(decision.at),
+            utc(decision.delivered.or(decision.kernel_again).unwrap_or(decision.at)),
             what.connection,
             decision.kind.title(),
             segment(what),
