@@ -22,6 +22,7 @@
 //! | `… copies`, `direction::copied` | copies of segments that another program sent beside the sender's TCP: no retransmissions, and no round-trip times |
 //! | `… packet`, `follow::packed` | packets in a compact form, from the reader until their shard takes them |
 //! | `follow` | connections and their directions in bounded memory: what each packet is, the capture point, round-trip times |
+//! | `… connection::messages` | what is said of a segment apart from its own packet: path MTU, copies by another program |
 //! | `… fields`, `connection::plain`, `direction::plain` | the short way for plain packets of connections to which nothing has happened |
 //! | `… ends`, `table::groups` | the ends of a connection as integers; the packets of a round, grouped by connection |
 //! | `… points`, `table::capture_points` | tell the capture points of a merged file apart, and follow a connection at each |
