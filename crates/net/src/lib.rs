@@ -41,7 +41,6 @@ mod report;
 mod socket;
 pub mod testbed;
 mod tun;
-mod vnet;
 mod wire;
 mod write_batch;
 
@@ -58,9 +57,9 @@ pub use packet_socket::{
     LinkLayer, MergedRings, PacketRing, PacketSocketOptions, Readiness, RingEvent, RingFrame, RingStatistics,
     USUAL_SNAP, VlanTag, attach_filter,
 };
+pub use recoup_stack::{LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader};
 pub use relay::{Ends, Relay, carries_super_packets};
 pub use report::{Counts, DeliveryError, Report};
 pub use socket::{namespace_cookie, set_receive_low_water_mark};
 pub use tun::Tun;
-pub use vnet::{LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader};
 pub use wire::Wire;

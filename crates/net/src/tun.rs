@@ -17,11 +17,7 @@ use rustix::{
     ioctl::{IntegerSetter, Opcode, Setter, ioctl, opcode},
 };
 
-use crate::{
-    LONGEST_SUPER_PACKET, NetError,
-    netlink::Netlink,
-    vnet::{VNET_HEADER_LEN, VnetHeader},
-};
+use crate::{LONGEST_SUPER_PACKET, NetError, VNET_HEADER_LEN, VnetHeader, netlink::Netlink};
 
 /// The interface carries IP packets without Ethernet headers (linux/if_tun.h).
 const IFF_TUN: u16 = 0x0001;

@@ -5,7 +5,9 @@ use std::{fmt, os::fd::BorrowedFd, time::Duration};
 use recoup_units::Instant;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{Device, Host, Sink};
+use recoup_stack::host::{Host, Sink};
+
+use super::Device;
 use crate::{Clock, LONGEST_SUPER_PACKET, NetError, VnetHeader, clock::timespec};
 
 /// Packets read before what they caused is sent.

@@ -59,7 +59,7 @@ impl Engine {
             answer_each: true,
             ..Settings::new(config.mechanisms, mtu)
         };
-        let secret = Secret::draw()?;
+        let secret = Secret::draw().map_err(NetError::system("draw random numbers"))?;
         let (tasks, to_do) = channel();
         let main = move || run(Driver::new(Host::new(settings, &addresses, secret), device), &to_do);
         thread::Builder::new().name("engine".into()).spawn(main).map_err(NetError::system("start a thread"))?;

@@ -15,10 +15,7 @@ use std::{
 
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
-use rustix::rand::{GetRandomFlags, getrandom};
 use siphasher::sip::SipHasher24;
-
-use crate::NetError;
 
 /// The first ephemeral port, and how many there are (RFC 6056 §3.2 would have them from 1024 on; these
 /// are Linux's).
@@ -51,14 +48,15 @@ impl Secret {
     ///
     /// # Errors
     /// When it has none.
-    pub fn draw() -> Result<Self, NetError> {
+    // WebAssembly without a system has no random numbers. Its programs bring a key of their own.
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    pub fn draw() -> std::io::Result<Self> {
         let mut key = [0; 16];
-        // The system gives up to 256 bytes whole.
-        getrandom(&mut key, GetRandomFlags::empty()).map_err(NetError::system("draw random numbers"))?;
+        getrandom::fill(&mut key)?;
         Ok(Self::from_key(key))
     }
 
-    /// One that is known, for tests.
+    /// One with this key, which must be kept secret and must not be used again. Tests use a known one.
     pub const fn from_key(key: [u8; 16]) -> Self {
         Self { key, next_port: Cell::new(0) }
     }
