@@ -5,9 +5,9 @@
 //! possible.
 //!
 //! ```text
-//!   application ── write, read, close ──► Host ── flush ──► Sink ┐
+//!   application ── write, read, close ──► Host ── poll_transmit ──► Sink ┐
 //!       ▲                                  ▲  ▲                  ├ device
-//!       └────────── next_event ────────────┘  └ receive, on_time ┘
+//!       └────────── next_event ────────────┘  └ on_packet, on_timer ┘
 //! ```
 //!
 //! [`recoup_tcp::Connection`] handles loss, congestion, the states, PAWS, challenge ACKs and the bytes of
@@ -29,6 +29,7 @@ mod challenge;
 mod connection;
 mod icmp;
 mod input;
+mod listeners;
 mod output;
 mod secret;
 mod table;
@@ -36,102 +37,35 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use listeners::{Incoming, ListenerId};
 pub use output::Sink;
 pub use secret::Secret;
 pub use table::ConnectionId;
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
 use challenge::ChallengeBudget;
-use connection::Connection;
-use recoup_recovery::{Counters, Mechanisms, Sender};
+use connection::{Connection, Origin};
+use listeners::Listeners;
+use recoup_recovery::{Counters, Sender};
 pub use recoup_tcp::Read;
-use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, Info, SendLimits, State, WriteError, WriteMode};
+use recoup_tcp::{Closed, Endpoint, Info, State, WriteError, WriteMode};
 use recoup_units::Instant;
-use recoup_wire::{Endpoints, IpVersion};
+use recoup_wire::Endpoints;
 use table::Table;
 use thiserror::Error;
+
+use crate::{Config, TcpOptions};
 
 /// How long an unanswered SYN-ACK keeps a connection (Linux's five retransmissions).
 const EMBRYONIC_LIFE: Duration = Duration::from_secs(63);
 
 /// How long a connection nobody owns waits for its peer's FIN (Linux's tcp_fin_timeout).
 const ORPHAN_LIFE: Duration = Duration::from_secs(60);
-
-/// The settings of a host.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// How its endpoints behave. MSS, IP version and ISN are each connection's own.
-    pub endpoint: Config,
-    /// The longest packet, IP header included, in bytes.
-    pub mtu: u16,
-    /// Bytes written and not acknowledged, at most, per connection.
-    pub send_buffer: usize,
-    /// Bytes written and not sent, at most, per connection (Linux `TCP_NOTSENT_LOWAT`). A low limit keeps
-    /// data in the processor's caches until it is transmitted.
-    pub unsent: usize,
-    /// Whether each segment is answered, as the ACK policy says, before the next one is read. Otherwise
-    /// segments that were read together are answered together, as Linux answers what GRO joined. That
-    /// takes fewer ACKs and is faster.
-    pub answer_each: bool,
-    /// Connections at most, those in TIME-WAIT included.
-    pub most_connections: usize,
-    /// Connections of a listener whose handshake is not done, at most.
-    pub backlog: usize,
-    /// Memory that out-of-order data of all connections takes at most, bookkeeping included, in bytes. Above it, the
-    /// connections with the most of it lose theirs, and their peers retransmit it.
-    pub most_out_of_order: usize,
-}
-
-impl Settings {
-    /// Buffers of 4 MiB, 128 KiB of it unsent, 128 MiB of out-of-order data, delayed ACKs as Linux has them, Nagle's rule,
-    /// packets of up to `mtu` bytes.
-    pub fn new(mechanisms: Mechanisms, mtu: u16) -> Self {
-        let quick = AckPolicy::LINUX_QUICK;
-        Self {
-            endpoint: Config {
-                acks: AckPolicy::Linux { quick },
-                receive_buffer: 4 << 20,
-                nagle: true,
-                ..Config::new(mechanisms)
-            },
-            mtu,
-            send_buffer: 4 << 20,
-            unsent: 128 << 10,
-            answer_each: false,
-            most_connections: 1 << 16,
-            backlog: 1024,
-            most_out_of_order: 128 << 20,
-        }
-    }
-
-    /// How much of what is written a connection takes.
-    fn send_limits(&self) -> SendLimits {
-        SendLimits { buffer: self.send_buffer as u64, unsent: self.unsent as u64 }
-    }
-
-    /// The configuration of the endpoint of one connection.
-    fn endpoint_for(&self, path: &Endpoints, isn: recoup_wire::SeqNumber) -> Config {
-        let ip_version = path.ip_version().unwrap_or(IpVersion::V4);
-        let mut config = Config { ip_version, isn, ..self.endpoint };
-        config.announce(largest_mss(self.mtu, ip_version));
-        config
-    }
-}
-
-/// The MSS, options not taken off, of packets of `mtu` bytes (RFC 9293 §3.7.1).
-fn largest_mss(mtu: u16, version: IpVersion) -> u16 {
-    let headers = version.header_len() as u16 + recoup_wire::TCP_HEADER_LEN as u16;
-    mtu.saturating_sub(headers).max(1)
-}
-
-/// Which listener.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ListenerId(u32);
 
 /// Changes on a connection since its last event.
 ///
@@ -160,9 +94,12 @@ pub enum HostError {
     /// Nothing of this host's can reach the address.
     #[error("address {0}: expected a unicast address, not of a loopback, and port of an IP version this host has")]
     Unreachable(SocketAddr),
-    /// Another listener is there.
-    #[error("address {0}: another listener has it")]
+    /// Another listener or connection is there.
+    #[error("address {0}: another socket has it")]
     InUse(SocketAddr),
+    /// Another listener takes every address.
+    #[error("every address: another listener takes them already")]
+    AnyInUse,
     /// All ports to that peer, or all connections, are in use.
     #[error("no connection to {0}: as many as there may be are in use")]
     Exhausted(SocketAddr),
@@ -196,14 +133,6 @@ pub const fn describe(how: Closed) -> &'static str {
     }
 }
 
-/// A place connections come to.
-#[derive(Debug)]
-struct Listener {
-    address: SocketAddr,
-    /// Connections whose handshake is not done.
-    embryonic: usize,
-}
-
 /// Counters of a host beside its connections'.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -226,12 +155,12 @@ pub struct Stats {
 /// A TCP host; see the [module](self).
 #[derive(Debug)]
 pub struct Host {
-    settings: Settings,
-    addresses: Vec<IpAddr>,
+    config: Config,
+    /// The longest packet, IP header included, in bytes.
+    mtu: u16,
     secret: Secret,
     table: Table,
-    listeners: Vec<Listener>,
-    by_address: HashMap<SocketAddr, ListenerId>,
+    listeners: Listeners,
     /// Connections with something to transmit, each once.
     dirty: VecDeque<u32>,
     /// Connections with an event, each once.
@@ -244,17 +173,16 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host that has these addresses and is nobody's peer yet.
-    pub fn new(settings: Settings, addresses: &[IpAddr], secret: Secret) -> Self {
-        let mut nobody = Endpoint::listen(&settings.endpoint);
+    /// A host whose packets have up to `mtu` bytes, IP header included. It has no sockets yet.
+    pub fn new(config: Config, mtu: u16, secret: Secret) -> Self {
+        let mut nobody = Endpoint::listen(&config.tcp.endpoint);
         nobody.close(Instant::ZERO);
         Self {
-            settings,
-            addresses: addresses.to_vec(),
+            config,
+            mtu,
             secret,
             table: Table::default(),
-            listeners: Vec::new(),
-            by_address: HashMap::new(),
+            listeners: Listeners::default(),
             dirty: VecDeque::new(),
             events: VecDeque::new(),
             challenges: ChallengeBudget::default(),
@@ -264,64 +192,67 @@ impl Host {
         }
     }
 
-    /// Takes connections at `local` from now on; at each of the host's addresses if it is the
-    /// unspecified one. They are announced by their first event.
-    ///
-    /// # Errors
-    /// When the address is not this host's, or taken.
-    pub fn listen(&mut self, local: SocketAddr) -> Result<ListenerId, HostError> {
-        if !local.ip().is_unspecified() && !self.addresses.contains(&local.ip()) {
-            return Err(HostError::NotOurs(local.ip()));
-        }
-        if self.by_address.contains_key(&local) {
-            return Err(HostError::InUse(local));
-        }
-        let id = ListenerId(self.listeners.len() as u32);
-        self.by_address.insert(local, id);
-        self.listeners.push(Listener { address: local, embryonic: 0 });
-        Ok(id)
+    /// The settings.
+    pub const fn config(&self) -> &Config {
+        &self.config
     }
 
-    /// Takes no more connections there; those it took go on.
-    pub fn stop_listening(&mut self, listener: ListenerId) {
-        if let Some(listener) = self.listeners.get(listener.0 as usize) {
-            self.by_address.remove(&listener.address);
-        }
+    /// Whether packets to this address are for this host.
+    fn is_own(&self, address: IpAddr) -> bool {
+        self.config.addresses.contains(&address) || self.listeners.takes_any()
     }
 
-    /// The listener for what comes to `local`.
-    fn listener_at(&self, local: SocketAddr) -> Option<ListenerId> {
-        let any: IpAddr = match local {
-            SocketAddr::V4(_) => [0; 4].into(),
-            SocketAddr::V6(_) => [0; 16].into(),
-        };
-        let found = self.by_address.get(&local);
-        let found = found.or_else(|| self.by_address.get(&SocketAddr::new(any, local.port())));
-        found.copied()
-    }
-
-    /// Begins a connection to `remote`.
+    /// Begins a connection to `remote`, from an address of this host and an ephemeral port.
     ///
     /// # Errors
     /// When it cannot be reached, or nothing is left to reach it with.
     pub fn connect(&mut self, now: Instant, remote: SocketAddr) -> Result<ConnectionId, HostError> {
         let same_version = |ip: &&IpAddr| ip.is_ipv4() == remote.is_ipv4();
-        let local = self.addresses.iter().find(same_version).copied();
-        let local = local.filter(|_| input::is_peer(remote));
+        let local = self.config.addresses.iter().find(same_version).copied();
         let local = local.ok_or(HostError::Unreachable(remote))?;
-        if self.table.len() >= self.settings.most_connections {
+        self.connect_with(now, SocketAddr::new(local, 0), remote, None)
+    }
+
+    /// Begins a connection to `remote` from `local`, whose port may be 0 for an ephemeral one. The address may be
+    /// another host's if a [listener](Self::listen_any) takes every address.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and when `local` is not this host's, or taken.
+    pub fn connect_with(
+        &mut self,
+        now: Instant,
+        local: SocketAddr,
+        remote: SocketAddr,
+        options: Option<&TcpOptions>,
+    ) -> Result<ConnectionId, HostError> {
+        if !self.is_own(local.ip()) {
+            return Err(HostError::NotOurs(local.ip()));
+        }
+        if !input::is_peer(remote) || local.is_ipv4() != remote.is_ipv4() || self.config.addresses.contains(&remote.ip()) {
+            return Err(HostError::Unreachable(remote));
+        }
+        if self.table.len() >= self.config.most_connections {
             return Err(HostError::Exhausted(remote));
         }
-        let free = self.secret.ports(local, remote).find_map(|port| {
-            let path = Endpoints { src: SocketAddr::new(local, port), dst: remote };
-            let taken = self.table.find(&path).is_some() || self.listener_at(path.src).is_some();
-            (!taken).then_some(path)
-        });
-        let path = free.ok_or(HostError::Exhausted(remote))?;
-        let config = self.settings.endpoint_for(&path, self.secret.isn(now, &path));
-        let index = self.table.open(&config, path, None, &self.settings);
+        let along = |port| Endpoints { src: SocketAddr::new(local.ip(), port), dst: remote };
+        let path = match local.port() {
+            0 => {
+                let free = |path: &Endpoints| self.table.find(path).is_none() && !self.listeners.has(path.src);
+                let found = self.secret.ports(local.ip(), remote).map(along).find(free);
+                found.ok_or(HostError::Exhausted(remote))?
+            }
+            port => Some(along(port)).filter(|path| self.table.find(path).is_none()).ok_or(HostError::InUse(local))?,
+        };
+        let index = self.open(now, path, options, Origin::Connected);
         self.mark_dirty(index);
         Ok(self.table.id(index))
+    }
+
+    /// A new connection along `path`: one that came to a listener, or one that connects.
+    fn open(&mut self, now: Instant, path: Endpoints, options: Option<&TcpOptions>, origin: Origin) -> u32 {
+        let options = options.unwrap_or(&self.config.tcp);
+        let config = options.endpoint_for(&path, self.secret.isn(now, &path), self.mtu);
+        self.table.open(&config, path, origin, options.send_limits())
     }
 
     /// Hands over bytes to send, and says how many were taken: as many as there is room for. When it
@@ -429,9 +360,9 @@ impl Host {
         Some(self.table.get(id)?.tcp.endpoint().state())
     }
 
-    /// The listener a connection came to; `None` of one this host began.
+    /// The listener a connection came to; `None` of one that this host began or [admitted](Self::admit).
     pub fn listener(&self, id: ConnectionId) -> Option<ListenerId> {
-        self.table.get(id)?.listener
+        self.table.get(id)?.origin.listener()
     }
 
     /// Bytes of a connection written and not acknowledged.
@@ -490,13 +421,13 @@ impl Host {
         !self.events.is_empty()
     }
 
-    /// When [`on_time`](Self::on_time) is due next.
-    pub fn next_deadline(&self) -> Option<Instant> {
+    /// When [`on_timer`](Self::on_timer) is due next.
+    pub fn next_timer(&self) -> Option<Instant> {
         self.table.next_deadline()
     }
 
     /// Lets timers go off that are due.
-    pub fn on_time(&mut self, now: Instant) {
+    pub fn on_timer(&mut self, now: Instant) {
         while let Some(index) = self.table.take_due(now) {
             if let Some(connection) = self.table.at_mut(index) {
                 connection.on_time(now);

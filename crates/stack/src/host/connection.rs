@@ -1,16 +1,38 @@
 //! One connection of a host: what the host adds to [`recoup_tcp::Connection`].
 
-use recoup_tcp::{self as tcp, Config, Notices, State};
+use recoup_tcp::{self as tcp, Config, Notices, SendLimits, State};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Segment};
 
-use super::{ConnectionId, EMBRYONIC_LIFE, Event, ListenerId, ORPHAN_LIFE, Settings};
+use super::{ConnectionId, EMBRYONIC_LIFE, Event, ListenerId, ORPHAN_LIFE};
+
+/// How a connection began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The application connected.
+    Connected,
+    /// A SYN came to a listener.
+    Listener(ListenerId),
+    /// The application admitted a SYN.
+    Admitted,
+}
+
+impl Origin {
+    /// The listener it came to without anybody knowing of it.
+    pub const fn listener(self) -> Option<ListenerId> {
+        match self {
+            Self::Listener(id) => Some(id),
+            Self::Connected | Self::Admitted => None,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub tcp: tcp::Connection,
     /// Of the packets sent.
     pub path: Endpoints,
-    pub listener: Option<ListenerId>,
+    pub origin: Origin,
     /// Bytes the path takes in a packet, if it was found to take fewer than the link.
     pub path_mtu: Option<u16>,
     /// It has something to transmit, or may have.
@@ -31,20 +53,19 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn new(config: &Config, path: Endpoints, listener: Option<ListenerId>, settings: &Settings) -> Self {
-        let limits = settings.send_limits();
+    pub fn new(config: &Config, path: Endpoints, origin: Origin, limits: SendLimits) -> Self {
         Self {
-            tcp: match listener {
-                Some(_) => tcp::Connection::listen(config, limits),
-                None => tcp::Connection::connect(config, limits),
+            tcp: match origin {
+                Origin::Listener(_) | Origin::Admitted => tcp::Connection::listen(config, limits),
+                Origin::Connected => tcp::Connection::connect(config, limits),
             },
             path,
-            listener,
+            origin,
             path_mtu: None,
             dirty: false,
             released: false,
             announced: false,
-            embryonic: listener.is_some(),
+            embryonic: origin.listener().is_some(),
             seen: Notices::default(),
             opened: false,
             patience: None,
@@ -52,15 +73,15 @@ impl Connection {
     }
 
     /// Begins again as [`new`](Self::new), keeping memory.
-    pub fn reset(&mut self, config: &Config, path: Endpoints, listener: Option<ListenerId>, settings: &Settings) {
-        self.tcp.reset(config, listener.is_none(), settings.send_limits());
+    pub fn reset(&mut self, config: &Config, path: Endpoints, origin: Origin, limits: SendLimits) {
+        self.tcp.reset(config, origin == Origin::Connected, limits);
         self.path = path;
-        self.listener = listener;
+        self.origin = origin;
         self.path_mtu = None;
         self.dirty = false;
         self.released = false;
         self.announced = false;
-        self.embryonic = listener.is_some();
+        self.embryonic = origin.listener().is_some();
         self.seen = Notices::default();
         self.opened = false;
         self.patience = None;
@@ -105,7 +126,7 @@ impl Connection {
             self.patience = Some(now + ORPHAN_LIFE);
         }
         // Nobody knows of a connection that came and did not get as far as open.
-        let known = self.opened || self.listener.is_none();
+        let known = self.opened || self.origin.listener().is_none();
         known && !self.released && notices != self.seen
     }
 

@@ -13,9 +13,9 @@ use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode, decode
 use super::{
     Host, Sink,
     icmp::{self, Message},
-    largest_mss,
+    connection::Origin,
 };
-use crate::VnetHeader;
+use crate::{VnetHeader, config::largest_mss};
 
 /// Whether an address can be a peer's: one host's, and a port's.
 pub(crate) fn is_peer(address: SocketAddr) -> bool {
@@ -26,17 +26,25 @@ pub(crate) fn is_peer(address: SocketAddr) -> bool {
     host && address.port() != 0
 }
 
+/// Whom a segment is for.
+enum Addressee {
+    Connection(u32),
+    /// It is a SYN about which the application is to decide.
+    Decision,
+    Nobody,
+}
+
 impl Host {
-    /// Takes in an IP packet. What cannot wait is answered at once; call [`flush`](Self::flush) when
+    /// Takes in an IP packet. What cannot wait is answered at once; call [`poll_transmit`](Self::poll_transmit) when
     /// all there is has been handed in.
-    pub fn receive(&mut self, now: Instant, packet: &[u8], sink: &mut dyn Sink) {
-        self.receive_frame(now, &VnetHeader::default(), packet, sink);
+    pub fn on_packet(&mut self, now: Instant, packet: &[u8], sink: &mut dyn Sink) {
+        self.on_frame(now, &VnetHeader::default(), packet, sink);
     }
 
-    /// As [`receive`](Self::receive), of a device with offloads: the packet may stand for several, and
+    /// As [`on_packet`](Self::on_packet), of a device with offloads: the packet may stand for several, and
     /// its checksum be yet to be completed. It is taken as one long segment; ACKs count it as the
     /// full-sized ones that it holds, and are sent for it as a whole.
-    pub fn receive_frame(&mut self, now: Instant, header: &VnetHeader, packet: &[u8], sink: &mut dyn Sink) {
+    pub fn on_frame(&mut self, now: Instant, header: &VnetHeader, packet: &[u8], sink: &mut dyn Sink) {
         self.stats.packets_in += 1;
         let decoded = if header.vouches_for_checksum() {
             decode_unverified(packet).map(|decoded| Decoded { tcp_checksum: Checksum::Correct, ..decoded })
@@ -55,8 +63,8 @@ impl Host {
     fn on_tcp(&mut self, now: Instant, decoded: &Decoded, packet: &[u8], sink: &mut dyn Sink) -> bool {
         let ends = &decoded.endpoints;
         let whole = decoded.tcp_checksum == Checksum::Correct && decoded.ip_checksum_ok;
-        let ours = self.addresses.contains(&ends.dst.ip()) && ends.dst.port() != 0;
-        let from_peer = is_peer(ends.src) && !self.addresses.contains(&ends.src.ip());
+        let ours = self.is_own(ends.dst.ip()) && ends.dst.port() != 0;
+        let from_peer = is_peer(ends.src) && !self.config.addresses.contains(&ends.src.ip());
         if !(whole && ours && from_peer) {
             return false;
         }
@@ -65,20 +73,21 @@ impl Host {
         if payload.len() != decoded.segment.payload_len as usize {
             return false;
         }
-        match self.connection_for(now, decoded) {
-            Some(index) => self.deliver(now, index, &decoded.segment, payload, sink),
-            None => self.on_nobody(now, decoded, sink),
+        match self.addressee(now, decoded) {
+            Addressee::Connection(index) => self.deliver(now, index, &decoded.segment, payload, sink),
+            Addressee::Decision => {}
+            Addressee::Nobody => self.on_nobody(now, decoded, sink),
         }
         true
     }
 
-    /// The connection a segment belongs to, a new one if it opens one.
-    fn connection_for(&mut self, now: Instant, decoded: &Decoded) -> Option<u32> {
+    /// Whom a segment is for: a connection, a new one if it opens one.
+    fn addressee(&mut self, now: Instant, decoded: &Decoded) -> Addressee {
         let path = decoded.endpoints.reverse();
         let Some(index) = self.table.find_again(&path) else {
             return self.welcome(now, decoded);
         };
-        if self.begins_anew(index, &decoded.segment) && self.listener_at(path.src).is_some() {
+        if self.begins_anew(index, &decoded.segment) && self.listeners.at(path.src).is_some() {
             let released = self.table.at_mut(index).is_some_and(|c| c.released);
             match released {
                 true => self.table.free(index),
@@ -87,7 +96,7 @@ impl Host {
             }
             return self.welcome(now, decoded);
         }
-        Some(index)
+        Addressee::Connection(index)
     }
 
     /// Whether a SYN opens a new connection where an old one is in TIME-WAIT: its sequence number is
@@ -103,22 +112,30 @@ impl Host {
         })
     }
 
-    /// A new connection for a SYN that a listener waits for.
-    fn welcome(&mut self, now: Instant, decoded: &Decoded) -> Option<u32> {
+    /// What becomes of a segment to no connection: a SYN that a listener waits for opens one.
+    fn welcome(&mut self, now: Instant, decoded: &Decoded) -> Addressee {
         let flags = decoded.segment.flags;
         if !flags.contains(Flags::SYN) || flags.intersects(Flags::ACK | Flags::RST | Flags::FIN) {
-            return None;
+            return Addressee::Nobody;
         }
         let path = decoded.endpoints.reverse();
-        let id = self.listener_at(path.src)?;
-        let listener = self.listeners.get_mut(id.0 as usize)?;
-        let full = self.table.len() >= self.settings.most_connections;
-        if full || listener.embryonic >= self.settings.backlog {
-            return None;
+        let Some(id) = self.listeners.at(path.src) else {
+            return Addressee::Nobody;
+        };
+        let Some(options) = self.listeners.get_mut(id).map(|listener| listener.options) else {
+            return Addressee::Nobody;
+        };
+        if options.decide_first {
+            return match self.listeners.keep_syn(now, id, path, decoded.segment) {
+                true => Addressee::Decision,
+                false => Addressee::Nobody,
+            };
         }
-        listener.embryonic += 1;
-        let config = self.settings.endpoint_for(&path, self.secret.isn(now, &path));
-        Some(self.table.open(&config, path, Some(id), &self.settings))
+        let full = self.table.len() >= self.config.most_connections;
+        if full || !self.listeners.take_place(id) {
+            return Addressee::Nobody;
+        }
+        Addressee::Connection(self.open(now, path, Some(&options), Origin::Listener(id)))
     }
 
     fn deliver(&mut self, now: Instant, index: u32, segment: &Segment, payload: &[u8], sink: &mut dyn Sink) {
@@ -149,7 +166,7 @@ impl Host {
         let in_order = payload.is_empty() || connection.tcp.endpoint().receiver().next() > before;
         // The peer counts dupACKs, and a loss just found is repaired before more is read.
         let lossy = connection.tcp.endpoint().sender().state() == RecoveryState::Recovery;
-        if in_order && !lossy && !self.settings.answer_each {
+        if in_order && !lossy && !self.config.answer_each {
             self.mark_dirty(index);
         } else {
             self.transmit(now, index, sink);
@@ -158,7 +175,7 @@ impl Host {
 
     /// Keeps the out-of-order data of all connections within its bound, once that of one has changed.
     fn limit_out_of_order(&mut self, index: u32) {
-        let most = self.settings.most_out_of_order;
+        let most = self.config.most_out_of_order;
         if self.table.count_out_of_order(index) > most {
             self.stats.out_of_order_discarded += self.table.discard_out_of_order(most - most / 4);
         }
@@ -169,7 +186,7 @@ impl Host {
     fn on_nobody(&mut self, now: Instant, decoded: &Decoded, sink: &mut dyn Sink) {
         let path = decoded.endpoints.reverse();
         let acks = decoded.segment.flags.contains(Flags::ACK);
-        if !acks && self.listener_at(path.src).is_some() {
+        if !acks && self.listeners.at(path.src).is_some() {
             let syn = decoded.segment.flags.contains(Flags::SYN);
             self.stats.syns_dropped += u64::from(syn);
             return;
@@ -186,7 +203,7 @@ impl Host {
     fn on_other(&mut self, now: Instant, packet: &[u8], sink: &mut dyn Sink) -> bool {
         match icmp::read(packet) {
             Some(Message::Echo { to, from }) => {
-                let ours = self.addresses.contains(&to);
+                let ours = self.is_own(to);
                 if !ours || !is_peer(SocketAddr::new(from, 1)) {
                     return false;
                 }
@@ -209,12 +226,12 @@ impl Host {
     /// The path takes packets of `mtu` bytes at most. Believed if it quotes a segment that is
     /// outstanding (RFC 5927 §4.1).
     fn on_too_big(&mut self, now: Instant, index: u32, seq: recoup_wire::SeqNumber, mtu: u16) -> bool {
-        let options = if self.settings.endpoint.timestamps { recoup_tcp::Config::TIMESTAMPS_LEN } else { 0 };
+        let options = if self.config.tcp.endpoint.timestamps { recoup_tcp::Config::TIMESTAMPS_LEN } else { 0 };
         let Some(connection) = self.table.at_mut(index) else {
             return false;
         };
         let outstanding = connection.tcp.endpoint().is_outstanding(seq);
-        let present = connection.path_mtu.unwrap_or(self.settings.mtu);
+        let present = connection.path_mtu.unwrap_or(self.mtu);
         let Some(version) = connection.path.ip_version() else {
             return false;
         };

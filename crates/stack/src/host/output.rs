@@ -15,7 +15,7 @@ use recoup_tcp::{self as tcp, Transmit};
 use recoup_units::{Instant, Span};
 use recoup_wire::{CommonHeaders, Endpoints, Flags, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len};
 
-use super::Host;
+use super::{Host, ListenerId};
 use crate::{LONGEST_SUPER_PACKET, VnetHeader};
 
 /// Segments a connection sends before others have their turn.
@@ -33,6 +33,11 @@ pub trait Sink {
     /// Whether it takes what [`send_frame`](Self::send_frame) does.
     fn offloads(&self) -> bool {
         false
+    }
+
+    /// Packets for which there is room. Connections keep what they have to send beyond it.
+    fn room(&self) -> usize {
+        usize::MAX
     }
 
     /// Takes an IP packet in parts, of which the header says what is left to be done: its checksum is to
@@ -257,8 +262,11 @@ fn take_front<'a>(payload: &mut [&'a [u8]; 2], len: usize) -> [&'a [u8]; 2] {
 
 impl Host {
     /// Gives every connection that has something to transmit a turn, and says whether there is more.
-    pub fn flush(&mut self, now: Instant, sink: &mut dyn Sink) -> bool {
+    pub fn poll_transmit(&mut self, now: Instant, sink: &mut dyn Sink) -> bool {
         for _ in 0..self.dirty.len() {
+            if sink.room() == 0 {
+                break;
+            }
             let Some(index) = self.dirty.pop_front() else {
                 break;
             };
@@ -295,7 +303,12 @@ impl Host {
         }
         let (egress, stats) = (&mut self.egress, &mut self.stats);
         let offloads = sink.offloads();
-        let (mut left, most_trains) = if offloads { (TRAINS_BURST, TRAINS) } else { (BURST, u32::MAX) };
+        let room = u32::try_from(sink.room()).unwrap_or(u32::MAX);
+        let (mut left, most_trains) =
+            if offloads { (TRAINS_BURST, TRAINS.min(room)) } else { (BURST.min(room), u32::MAX) };
+        if room == 0 {
+            return true;
+        }
         let mut trains = 0;
         let mut go = |tcp: &tcp::Connection, train: &Train| {
             let payload = tcp.payload(train.payload);
@@ -342,6 +355,22 @@ impl Host {
         more
     }
 
+    /// The handshake of a listener's connection has ended. If it is open, it waits to be accepted.
+    fn make_ready(&mut self, index: u32, listener: ListenerId) {
+        let id = self.table.id(index);
+        let Some(connection) = self.table.at_mut(index).filter(|connection| connection.opened) else {
+            return;
+        };
+        match self.listeners.get_mut(listener) {
+            Some(listener) => listener.ready.push_back(id),
+            None => {
+                connection.released = true;
+                connection.tcp.abort();
+                self.mark_dirty(index);
+            }
+        }
+    }
+
     /// After a connection's turn: announces its news, frees it if it is over, and sets its next timer.
     fn settle(&mut self, now: Instant, index: u32) {
         let Some(connection) = self.table.at_mut(index) else {
@@ -352,16 +381,16 @@ impl Host {
         if news && !std::mem::replace(&mut connection.announced, true) {
             self.events.push_back(index);
         }
-        let closed = connection.tcp.is_closed();
-        if connection.embryonic && (connection.opened || closed) {
-            connection.embryonic = false;
-            let listener = connection.listener.map(|id| id.0 as usize);
-            if let Some(listener) = listener.and_then(|at| self.listeners.get_mut(at)) {
-                listener.embryonic = listener.embryonic.saturating_sub(1);
-            }
+        let (closed, opened) = (connection.tcp.is_closed(), connection.opened);
+        let listener = connection.origin.listener();
+        let unknown = listener.is_some() && !opened;
+        let done = (opened || closed) && std::mem::replace(&mut connection.embryonic, false);
+        let released = connection.released;
+        if done && let Some(listener) = listener {
+            self.listeners.give_place(listener);
+            self.make_ready(index, listener);
         }
-        let unknown = connection.listener.is_some() && !connection.opened;
-        if closed && (connection.released || unknown) {
+        if closed && (released || unknown) {
             self.table.free(index);
         } else {
             if closed {

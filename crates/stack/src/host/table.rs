@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use recoup_tcp::Config;
+use recoup_tcp::{Config, SendLimits};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 
-use super::{Connection, ListenerId, Settings};
+use super::{Connection, connection::Origin};
 
 /// Identifies a connection. The table reuses its numbers; ids are unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,13 +90,13 @@ impl Table {
         slot.is_owned(id).then_some((id.index, &mut *slot.connection))
     }
 
-    /// A new connection: one that came to a listener, or one that connects.
-    pub fn open(&mut self, config: &Config, path: Endpoints, listener: Option<ListenerId>, settings: &Settings) -> u32 {
+    /// A new connection.
+    pub fn open(&mut self, config: &Config, path: Endpoints, origin: Origin, limits: SendLimits) -> u32 {
         let index = match self.free.pop() {
             Some(index) => {
                 let slot = &mut self.slots[index as usize];
                 slot.live = true;
-                slot.connection.reset(config, path, listener, settings);
+                slot.connection.reset(config, path, origin, limits);
                 index
             }
             None => {
@@ -105,7 +105,7 @@ impl Table {
                     live: true,
                     armed: None,
                     out_of_order: 0,
-                    connection: Box::new(Connection::new(config, path, listener, settings)),
+                    connection: Box::new(Connection::new(config, path, origin, limits)),
                 });
                 (self.slots.len() - 1) as u32
             }

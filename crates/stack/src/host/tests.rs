@@ -12,11 +12,10 @@ const CLIENT: &str = "192.0.2.1";
 const SERVER: &str = "192.0.2.2";
 
 fn host(address: &str) -> Host {
-    let mut settings = Settings::new(Mechanisms::LINUX_6, 1500);
-    settings.send_buffer = 100_000;
-    settings.backlog = 10;
+    let mut config = Config::new([address.parse().unwrap()]);
+    config.tcp.send_buffer = 100_000;
     let key = address.bytes().last().unwrap_or_default();
-    Host::new(settings, &[address.parse().unwrap()], Secret::from_key([key; 16]))
+    Host::new(config, 1500, Secret::from_key([key; 16]))
 }
 
 /// Whether a packet is lost; the flag says whether it goes to the server.
@@ -58,7 +57,7 @@ impl Pair {
         let end = self.now + Duration::from_millis(millis);
         loop {
             self.flush();
-            let deadlines = [self.client.next_deadline(), self.server.next_deadline()];
+            let deadlines = [self.client.next_timer(), self.server.next_timer()];
             let arrival = self.flying.front().map(|(at, ..)| *at);
             let next = deadlines.into_iter().flatten().chain(arrival).min();
             let Some(next) = next.filter(|at| *at <= end) else {
@@ -66,8 +65,8 @@ impl Pair {
                 return;
             };
             self.now = self.now.max(next);
-            self.client.on_time(self.now);
-            self.server.on_time(self.now);
+            self.client.on_timer(self.now);
+            self.server.on_timer(self.now);
             while self.flying.front().is_some_and(|(at, ..)| *at <= self.now) {
                 let (_, to_server, packet) = self.flying.pop_front().unwrap();
                 self.hand_in(to_server, &packet);
@@ -79,9 +78,9 @@ impl Pair {
         let (now, flying, lost) = (self.now, &mut self.flying, &mut self.lost);
         let mut sink = |packet: &[u8]| put(now, flying, lost, !to_server, packet);
         if to_server {
-            self.server.receive(now, packet, &mut sink)
+            self.server.on_packet(now, packet, &mut sink)
         } else {
-            self.client.receive(now, packet, &mut sink)
+            self.client.on_packet(now, packet, &mut sink)
         }
     }
 
@@ -89,7 +88,7 @@ impl Pair {
         let (now, flying, lost) = (self.now, &mut self.flying, &mut self.lost);
         for to_server in [true, false] {
             let host = if to_server { &mut self.client } else { &mut self.server };
-            while host.flush(now, &mut |p: &[u8]| put(now, flying, lost, to_server, p)) {}
+            while host.poll_transmit(now, &mut |p: &[u8]| put(now, flying, lost, to_server, p)) {}
         }
     }
 
@@ -144,8 +143,8 @@ fn segment(port: u16, seq: u32, ack: u32, flags: Flags, payload: &[u8]) -> Vec<u
 fn answers(server: &mut Host, now: Instant, packet: &[u8]) -> Vec<Segment> {
     let mut out = Vec::new();
     let mut sink = |packet: &[u8]| out.push(decode(packet).unwrap().segment);
-    server.receive(now, packet, &mut sink);
-    server.flush(now, &mut sink);
+    server.on_packet(now, packet, &mut sink);
+    server.poll_transmit(now, &mut sink);
     out
 }
 
@@ -160,7 +159,7 @@ fn a_stream_arrives_whole_and_both_sides_forget() {
     assert_eq!(pair.client.write(pair.now, ours, b"x"), Err(HostError::Unknown));
     pair.run(61_000); // the longer TIME-WAIT
     assert_eq!((pair.client.connections(), pair.server.connections()), (0, 0));
-    assert_eq!(pair.client.next_deadline(), None);
+    assert_eq!(pair.client.next_timer(), None);
 }
 
 #[test]
@@ -186,7 +185,7 @@ fn what_acks_gave_leave_for_is_out_before_a_loss_is_found() {
     let mut client = host(CLIENT);
     let id = client.connect(Instant::ZERO, "192.0.2.2:80".parse().unwrap()).unwrap();
     let mut syn = Vec::new();
-    client.flush(Instant::ZERO, &mut |p: &[u8]| syn = p.to_vec());
+    client.poll_transmit(Instant::ZERO, &mut |p: &[u8]| syn = p.to_vec());
     let syn = decode(&syn).unwrap();
     let isn = syn.segment.seq + 1;
     let hand_in = |client: &mut Host, now, flags, ack: u32, block: Option<[u32; 2]>| {
@@ -208,14 +207,14 @@ fn what_acks_gave_leave_for_is_out_before_a_loss_is_found() {
         let ends = syn.endpoints.reverse();
         let (mut packet, mut sent) = (Vec::new(), Vec::new());
         encode(&segment, &ends, 1, Payload::Bytes(&[]), &mut packet).unwrap();
-        client.receive(now, &packet, &mut |p: &[u8]| {
+        client.on_packet(now, &packet, &mut |p: &[u8]| {
             sent.push((decode(p).unwrap().segment.seq.0).wrapping_sub(isn.0) / 1000);
         });
         sent
     };
     hand_in(&mut client, now, Flags::SYN | Flags::ACK, 0, None);
     client.write(now, id, &stream(40_000)).unwrap();
-    client.flush(now, &mut |_: &[u8]| {});
+    client.poll_transmit(now, &mut |_: &[u8]| {});
     assert!(hand_in(&mut client, now, Flags::ACK, 8000, None).is_empty());
     // First the data that the first ACK permits, then the segments that the second shows lost.
     let sent = hand_in(&mut client, now, Flags::ACK, 8000, Some([9000, 10_000]));
@@ -304,7 +303,9 @@ fn nobody_answers_with_a_reset() {
 
 #[test]
 fn embryonic_connections_are_bounded_and_do_not_last() {
-    let mut server = Pair::new().server;
+    let mut server = host(SERVER);
+    server.config.tcp.backlog = 10;
+    server.listen("192.0.2.2:80".parse().unwrap()).unwrap();
     for port in 1..=25 {
         let syn = segment(port, 5, 0, Flags::SYN, b"");
         answers(&mut server, Instant::ZERO, &syn);
@@ -312,10 +313,10 @@ fn embryonic_connections_are_bounded_and_do_not_last() {
     assert_eq!(server.connections(), 10);
     assert_eq!(server.stats().syns_dropped, 15);
     let mut now = Instant::ZERO;
-    while let Some(at) = server.next_deadline() {
+    while let Some(at) = server.next_timer() {
         now = at;
-        server.on_time(now);
-        server.flush(now, &mut |_: &[u8]| {});
+        server.on_timer(now);
+        server.poll_transmit(now, &mut |_: &[u8]| {});
     }
     assert_eq!((server.connections(), server.has_events()), (0, false));
     assert!(now <= Instant::from_millis(64_000), "{now}");
@@ -374,7 +375,7 @@ fn what_arrived_stays_as_it_was() {
 #[test]
 fn out_of_order_data_of_all_connections_is_bounded_at_the_expense_of_the_greediest() {
     let mut server = Pair::new().server;
-    server.settings.most_out_of_order = 20_000;
+    server.config.most_out_of_order = 20_000;
     let now = Instant::ZERO;
     let isns: Vec<u32> = (0..20)
         .map(|port| {
@@ -416,7 +417,7 @@ fn a_syn_in_time_wait_opens_anew() {
     answers(server, now, &segment(9, 101, isn.wrapping_add(1), Flags::ACK, b""));
     let id = server.next_event().unwrap().connection;
     server.release(now, id).unwrap();
-    server.flush(now, &mut |_: &[u8]| {});
+    server.poll_transmit(now, &mut |_: &[u8]| {});
     let fin = segment(9, 101, isn.wrapping_add(2), Flags::ACK | Flags::FIN, b"");
     answers(server, now, &fin);
     assert_eq!(server.connections(), 1);

@@ -70,13 +70,13 @@ impl Linked {
             while let Read::Bytes(n) = self.server.read(self.now, theirs, &mut into).unwrap() {
                 received.extend_from_slice(&into[..n]);
             }
-            let deadlines = [self.client.next_deadline(), self.server.next_deadline()];
+            let deadlines = [self.client.next_timer(), self.server.next_timer()];
             if let Some(next) = deadlines.into_iter().flatten().min()
                 && taken == 0
             {
                 self.now = self.now.max(next);
-                self.client.on_time(self.now);
-                self.server.on_time(self.now);
+                self.client.on_timer(self.now);
+                self.server.on_timer(self.now);
             }
         }
         assert!(received == bytes);
@@ -86,28 +86,28 @@ impl Linked {
     fn exchange(&mut self, lost: Lost<'_>) {
         let mut out = Offloading::default();
         loop {
-            while self.client.flush(self.now, &mut out) {}
+            while self.client.poll_transmit(self.now, &mut out) {}
             let mut back = Offloading::default();
-            while self.server.flush(self.now, &mut back) {}
+            while self.server.poll_transmit(self.now, &mut back) {}
             if out.0.is_empty() && back.0.is_empty() {
                 return;
             }
             self.now += Duration::from_micros(10);
             for (header, packet) in back.0 {
                 let mut at_once = Offloading::default();
-                self.client.receive_frame(self.now, &header, &packet, &mut at_once);
+                self.client.on_frame(self.now, &header, &packet, &mut at_once);
                 out.0.extend(at_once.0);
             }
             let mut answers = Offloading::default();
             for (header, packet) in &out.0 {
                 if !lost(header, packet) {
-                    self.server.receive_frame(self.now, header, packet, &mut answers);
+                    self.server.on_frame(self.now, header, packet, &mut answers);
                 }
             }
             self.sent.append(&mut out.0);
             // Immediate answers travel next.
             for (header, packet) in answers.0 {
-                self.client.receive_frame(self.now, &header, &packet, &mut out);
+                self.client.on_frame(self.now, &header, &packet, &mut out);
             }
         }
     }
@@ -201,14 +201,14 @@ fn trains_are_cut_as_short_as_the_path_is_found_to_take() {
         lost
     });
     let message = too_big(&told.expect("something too long"), TAKES);
-    linked.client.receive(linked.now, &message, &mut Offloading::default());
+    linked.client.on_packet(linked.now, &message, &mut Offloading::default());
     linked.sent.clear();
     let theirs = linked.server.next_event().expect("an event").connection;
     let (mut received, mut into) = (Vec::new(), vec![0; 100_000]);
     while received.len() < 50_000 {
         assert!(linked.now < Instant::from_millis(100_000));
-        linked.now = linked.now.max(linked.client.next_deadline().expect("a timer"));
-        linked.client.on_time(linked.now);
+        linked.now = linked.now.max(linked.client.next_timer().expect("a timer"));
+        linked.client.on_timer(linked.now);
         linked.exchange(&mut |header, packet| {
             let len = match header.gso_size {
                 0 => packet.len(),
@@ -248,7 +248,7 @@ fn headers_that_lie_do_no_harm() {
         let mut shown = packet.clone();
         header.complete(&mut shown);
         let mut out = Offloading::default();
-        linked.server.receive_frame(linked.now, &header, &packet, &mut out);
+        linked.server.on_frame(linked.now, &header, &packet, &mut out);
         while linked.server.next_event().is_some() {}
     }
     // A checksum nobody vouches for is looked at.
@@ -256,6 +256,6 @@ fn headers_that_lie_do_no_harm() {
     *damaged.last_mut().unwrap() ^= 1;
     let ignored = linked.server.stats().ignored;
     let header = VnetHeader::default();
-    linked.server.receive_frame(linked.now, &header, &damaged, &mut Offloading::default());
+    linked.server.on_frame(linked.now, &header, &damaged, &mut Offloading::default());
     assert_eq!(linked.server.stats().ignored, ignored + 1);
 }

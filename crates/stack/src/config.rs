@@ -1,0 +1,109 @@
+//! Settings of a stack, and of its TCP sockets.
+
+use recoup_recovery::Mechanisms;
+use recoup_recovery::profile::{Profile, ProfileError};
+use recoup_tcp::{self as tcp, AckPolicy, SendLimits};
+use recoup_wire::{Endpoints, IpVersion, SeqNumber};
+use std::net::IpAddr;
+
+/// Settings of a stack.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The stack's own addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Options of TCP sockets that bring none of their own.
+    pub tcp: TcpOptions,
+    /// Whether each segment is answered, as the ACK policy says, before the next one is read. Otherwise
+    /// segments that were read together are answered together, as Linux answers what GRO joined. That
+    /// takes fewer ACKs and is faster.
+    pub answer_each: bool,
+    /// Connections at most, those in TIME-WAIT included.
+    pub most_connections: usize,
+    /// Memory that out-of-order data of all connections takes at most, bookkeeping included, in bytes. Above it, the
+    /// connections with the most of it lose theirs, and their peers retransmit it.
+    pub most_out_of_order: usize,
+}
+
+impl Config {
+    /// A stack with these addresses. Its sockets behave as those of current Linux.
+    pub fn new(addresses: impl IntoIterator<Item = IpAddr>) -> Self {
+        Self {
+            addresses: addresses.into_iter().collect(),
+            tcp: TcpOptions::default(),
+            answer_each: false,
+            most_connections: 1 << 16,
+            most_out_of_order: 128 << 20,
+        }
+    }
+}
+
+/// Options of a TCP socket: of a connection, or of a listener and the connections that come to it.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpOptions {
+    /// How endpoints behave. MSS, IP version and initial sequence number are each connection's own.
+    pub endpoint: tcp::Config,
+    /// Bytes written and not acknowledged, at most.
+    pub send_buffer: u64,
+    /// Bytes written and not sent, at most (Linux `TCP_NOTSENT_LOWAT`). A low limit keeps data in the processor's
+    /// caches until it is transmitted.
+    pub unsent: u64,
+    /// Connections of a listener that wait, at most: for the end of their handshake, or to be accepted.
+    pub backlog: usize,
+    /// Whether the application decides about each SYN of a listener before it is answered.
+    pub decide_first: bool,
+}
+
+impl TcpOptions {
+    /// Buffers of 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule.
+    pub fn new(mechanisms: Mechanisms) -> Self {
+        let quick = AckPolicy::LINUX_QUICK;
+        Self {
+            endpoint: tcp::Config {
+                acks: AckPolicy::Linux { quick },
+                receive_buffer: 4 << 20,
+                nagle: true,
+                ..tcp::Config::new(mechanisms)
+            },
+            send_buffer: 4 << 20,
+            unsent: 128 << 10,
+            backlog: 1024,
+            decide_first: false,
+        }
+    }
+
+    /// The options of [`new`](Self::new) with a profile of loss recovery by its name: `linux-6`, `linux-6+tlpr+slp`,
+    /// `linux-6+bbr1`.
+    ///
+    /// # Errors
+    /// When there is no such profile: its message names similar ones.
+    pub fn of_profile(name: &str) -> Result<Self, ProfileError> {
+        let profile: Profile = name.parse()?;
+        Ok(Self::new(*profile.mechanisms()))
+    }
+
+    /// How much of what is written a connection takes.
+    pub(crate) fn send_limits(&self) -> SendLimits {
+        SendLimits { buffer: self.send_buffer, unsent: self.unsent }
+    }
+
+    /// The configuration of the endpoint of one connection, where packets have up to `mtu` bytes.
+    pub(crate) fn endpoint_for(&self, path: &Endpoints, isn: SeqNumber, mtu: u16) -> tcp::Config {
+        let ip_version = path.ip_version().unwrap_or(IpVersion::V4);
+        let mut config = tcp::Config { ip_version, isn, ..self.endpoint };
+        config.announce(largest_mss(mtu, ip_version));
+        config
+    }
+}
+
+impl Default for TcpOptions {
+    /// Those of current Linux.
+    fn default() -> Self {
+        Self::new(Mechanisms::LINUX_6)
+    }
+}
+
+/// The MSS, options not taken off, of packets of `mtu` bytes (RFC 9293 §3.7.1).
+pub(crate) fn largest_mss(mtu: u16, version: IpVersion) -> u16 {
+    let headers = version.header_len() as u16 + recoup_wire::TCP_HEADER_LEN as u16;
+    mtu.saturating_sub(headers).max(1)
+}

@@ -1,0 +1,100 @@
+//! What carries a stack's packets.
+//!
+//! A [`Device`] gives and takes IP packets, never waits, and wakes whoever waits for it. It may leave checksums
+//! and segmentation to its user, and its user to it (a [`VnetHeader`] beside each packet says which).
+//!
+//! [`pair`] connects two stacks in memory. [`channel`] has a `Stream` and a `Sink` of packets at its other end, for
+//! tunnels and for whatever else carries packets. A [`Tapped`] device shows what passes. The crate `recoup-net` has
+//! TUN devices and packet sockets of Linux.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `batch` | packets that were received together |
+//! | `channel`, `pair`, `queue` | devices in memory |
+//! | `tap` | shows the packets of another device |
+//! | `wait` | a thread that waits for a device |
+
+mod batch;
+mod channel;
+mod pair;
+mod queue;
+mod tap;
+mod wait;
+
+pub use batch::Batch;
+pub use channel::{ChannelDevice, PacketReceiver, PacketSender, Packets, channel};
+pub use pair::{PairDevice, pair};
+pub use tap::Tapped;
+pub use wait::{Parking, Wait};
+
+use crate::VnetHeader;
+use std::{
+    io,
+    task::{Context, Poll},
+};
+
+/// What a device is like at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// The longest packet, IP header included, in bytes; with offloads, of what packets are cut into.
+    pub mtu: u16,
+    /// Whether it leaves checksums and TCP segmentation to its user, and its user to it.
+    pub offloads: bool,
+}
+
+/// Something that carries IP packets. No call waits.
+pub trait Device {
+    /// What the device is like. Asked now and then, because an MTU may change.
+    fn properties(&mut self) -> Properties;
+
+    /// Takes out packets that have arrived, as many as `batch` has room for. Without any, the batch stays empty.
+    ///
+    /// # Errors
+    /// When the device does not work at present: the stack goes on and tries again. [`io::ErrorKind::BrokenPipe`] says that
+    /// it never will again.
+    fn receive(&mut self, batch: &mut Batch) -> io::Result<()>;
+
+    /// Sends a packet in parts, now or with the next [`flush`](Self::flush). Without offloads, the header leaves nothing
+    /// to be done. Returns how many packets were lost, of this one and those that waited.
+    fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64;
+
+    /// Sends the packets that wait. Returns how many were lost.
+    fn flush(&mut self) -> u64 {
+        0
+    }
+
+    /// Packets for which there is room. Connections keep what they have to send beyond it.
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Is ready when there may be packets to receive, or room again after there was none. Else wakes the task once that is
+    /// so.
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()>;
+}
+
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn properties(&mut self) -> Properties {
+        (**self).properties()
+    }
+
+    fn receive(&mut self, batch: &mut Batch) -> io::Result<()> {
+        (**self).receive(batch)
+    }
+
+    fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
+        (**self).send(header, packet)
+    }
+
+    fn flush(&mut self) -> u64 {
+        (**self).flush()
+    }
+
+    fn room(&self) -> usize {
+        (**self).room()
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        (**self).poll_ready(context)
+    }
+}
