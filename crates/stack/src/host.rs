@@ -44,6 +44,7 @@ pub use table::ConnectionId;
 
 use std::{
     collections::VecDeque,
+    io,
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
@@ -85,6 +86,19 @@ pub struct Event {
     pub closed: Option<Closed>,
 }
 
+/// What can be done with a connection at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// The handshake is done, or was.
+    pub opened: bool,
+    /// There is data to read, or the end of the stream.
+    pub readable: bool,
+    /// A write takes something, or says that none is possible.
+    pub writable: bool,
+    /// It is over.
+    pub closed: Option<Closed>,
+}
+
 /// Why a host does not do what it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
@@ -112,6 +126,36 @@ pub enum HostError {
     /// It is over.
     #[error("the connection is over: {}", describe(*.0))]
     Ended(Closed),
+    /// It did not open.
+    #[error("no connection to {to}: {}", describe(*.how))]
+    Unopened {
+        /// How it ended.
+        how: Closed,
+        /// The peer.
+        to: SocketAddr,
+    },
+}
+
+impl From<HostError> for io::Error {
+    fn from(error: HostError) -> Self {
+        use io::ErrorKind;
+        let kind = match error {
+            HostError::NotOurs(_) => ErrorKind::AddrNotAvailable,
+            HostError::InUse(_) | HostError::AnyInUse => ErrorKind::AddrInUse,
+            HostError::Unreachable(_) => ErrorKind::NetworkUnreachable,
+            HostError::Exhausted(_) => ErrorKind::QuotaExceeded,
+            HostError::Unknown => ErrorKind::NotConnected,
+            HostError::NotWritable => ErrorKind::BrokenPipe,
+            HostError::Ended(Closed::Gracefully) => ErrorKind::BrokenPipe,
+            HostError::Unopened { how: Closed::ByReset, .. } => ErrorKind::ConnectionRefused,
+            HostError::Ended(Closed::ByReset) => ErrorKind::ConnectionReset,
+            HostError::Ended(how) | HostError::Unopened { how, .. } => match how {
+                Closed::ByTimeout => ErrorKind::TimedOut,
+                Closed::Gracefully | Closed::ByReset | Closed::ByAbort => ErrorKind::ConnectionAborted,
+            },
+        };
+        Self::new(kind, error)
+    }
 }
 
 impl From<WriteError> for HostError {
@@ -228,7 +272,10 @@ impl Host {
         if !self.is_own(local.ip()) {
             return Err(HostError::NotOurs(local.ip()));
         }
-        if !input::is_peer(remote) || local.is_ipv4() != remote.is_ipv4() || self.config.addresses.contains(&remote.ip()) {
+        if !input::is_peer(remote)
+            || local.is_ipv4() != remote.is_ipv4()
+            || self.config.addresses.contains(&remote.ip())
+        {
             return Err(HostError::Unreachable(remote));
         }
         if self.table.len() >= self.config.most_connections {
@@ -342,12 +389,71 @@ impl Host {
         })
     }
 
+    /// Holds less than full segments of a connection back from now on (`TCP_CORK`), or sends what was held back.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn set_cork(&mut self, now: Instant, id: ConnectionId, on: bool) -> Result<(), HostError> {
+        self.with(id, |connection| {
+            connection.tcp.set_corked(on);
+            if !on {
+                connection.tcp.uncork(now);
+            }
+        })
+    }
+
+    /// Ends a connection when data was not acknowledged for so long.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn set_user_timeout(&mut self, id: ConnectionId, timeout: Duration) -> Result<(), HostError> {
+        self.with(id, |connection| connection.tcp.endpoint_mut().set_user_timeout(timeout))
+    }
+
     /// Has a connection follow Nagle's rule from now on, or not.
     ///
     /// # Errors
     /// When no connection has this id.
     pub fn set_nagle(&mut self, id: ConnectionId, on: bool) -> Result<(), HostError> {
         self.with(id, |connection| connection.tcp.set_nagle(on))
+    }
+
+    /// Copies the first bytes that arrived into `into`, and returns their number. They stay.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn peek(&self, id: ConnectionId, into: &mut [u8]) -> Result<usize, HostError> {
+        let connection = self.table.get(id).ok_or(HostError::Unknown)?;
+        let bytes = connection.tcp.peek(into.len());
+        into[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+
+    /// What can be done with a connection.
+    pub fn readiness(&self, id: ConnectionId) -> Option<Readiness> {
+        let connection = self.table.get(id)?;
+        let tcp = &connection.tcp;
+        let closed = match tcp.state() {
+            State::Closed(how) => Some(how),
+            _ => None,
+        };
+        let endpoint = tcp.endpoint();
+        Some(Readiness {
+            opened: connection.opened,
+            readable: endpoint.readable() > 0 || endpoint.receiver().finished(),
+            writable: connection.opened && (tcp.has_room() || tcp.is_write_shut()),
+            closed,
+        })
+    }
+
+    /// Announces by an event when there is much room to write, as after a write that found too little.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn await_room(&mut self, id: ConnectionId) -> Result<(), HostError> {
+        let (_, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        connection.tcp.await_room();
+        Ok(())
     }
 
     /// The ends of a connection: `src` is this host's.
@@ -397,6 +503,23 @@ impl Host {
         self.table.len()
     }
 
+    /// Whether a connection is not over, or in use.
+    pub fn has_unfinished(&self) -> bool {
+        self.table.len() > 0
+    }
+
+    /// The longest packet is `mtu` bytes from now on, IP header included. Connections whose segments are too large for
+    /// it go on with smaller ones. Larger packets are for new connections alone.
+    pub fn set_mtu(&mut self, now: Instant, mtu: u16) {
+        let before = std::mem::replace(&mut self.mtu, mtu);
+        if mtu >= before {
+            return;
+        }
+        for index in self.table.all() {
+            self.limit_mtu(now, index, mtu);
+        }
+    }
+
     /// Counters of the host.
     pub const fn stats(&self) -> Stats {
         self.stats
@@ -418,7 +541,7 @@ impl Host {
 
     /// Whether there is an event.
     pub fn has_events(&self) -> bool {
-        !self.events.is_empty()
+        !self.events.is_empty() || self.listeners.asks()
     }
 
     /// When [`on_timer`](Self::on_timer) is due next.

@@ -12,8 +12,8 @@ use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode, decode
 
 use super::{
     Host, Sink,
-    icmp::{self, Message},
     connection::Origin,
+    icmp::{self, Message},
 };
 use crate::{VnetHeader, config::largest_mss};
 
@@ -226,16 +226,23 @@ impl Host {
     /// The path takes packets of `mtu` bytes at most. Believed if it quotes a segment that is
     /// outstanding (RFC 5927 §4.1).
     fn on_too_big(&mut self, now: Instant, index: u32, seq: recoup_wire::SeqNumber, mtu: u16) -> bool {
+        let Some(connection) = self.table.at_mut(index) else {
+            return false;
+        };
+        mtu < self.mtu && connection.tcp.endpoint().is_outstanding(seq) && self.limit_mtu(now, index, mtu)
+    }
+
+    /// Packets of a connection have up to `mtu` bytes. Returns whether that is less than before.
+    pub(super) fn limit_mtu(&mut self, now: Instant, index: u32, mtu: u16) -> bool {
         let options = if self.config.tcp.endpoint.timestamps { recoup_tcp::Config::TIMESTAMPS_LEN } else { 0 };
         let Some(connection) = self.table.at_mut(index) else {
             return false;
         };
-        let outstanding = connection.tcp.endpoint().is_outstanding(seq);
-        let present = connection.path_mtu.unwrap_or(self.mtu);
+        let present = connection.path_mtu.unwrap_or(u16::MAX);
         let Some(version) = connection.path.ip_version() else {
             return false;
         };
-        if !outstanding || mtu >= present {
+        if mtu >= present {
             return false;
         }
         connection.path_mtu = Some(mtu);

@@ -33,7 +33,7 @@ struct Waiting {
 }
 
 /// A place connections come to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Listener {
     /// `None`: every address and port that no other listener has.
     local: Option<SocketAddr>,
@@ -42,6 +42,8 @@ pub(crate) struct Listener {
     pub embryonic: usize,
     /// Open connections that nobody has accepted.
     pub ready: VecDeque<ConnectionId>,
+    /// SYNs that wait for a decision and that the application has not taken, oldest first.
+    unseen: VecDeque<Endpoints>,
 }
 
 impl Listener {
@@ -59,8 +61,8 @@ pub(crate) struct Listeners {
     /// How many there have been.
     made: u32,
     waiting: HashMap<Endpoints, Waiting>,
-    /// Those of `waiting` that the application has not seen, and others that are gone.
-    unseen: VecDeque<Endpoints>,
+    /// Listeners with SYNs in `unseen` that nobody was told of.
+    asking: VecDeque<ListenerId>,
 }
 
 impl Listeners {
@@ -92,7 +94,7 @@ impl Listeners {
     fn add(&mut self, local: Option<SocketAddr>, options: &TcpOptions) -> ListenerId {
         let id = ListenerId(self.made);
         self.made = self.made.wrapping_add(1);
-        self.by_id.insert(id, Listener { local, options: *options, embryonic: 0, ready: VecDeque::new() });
+        self.by_id.insert(id, Listener { local, options: *options, ..Listener::default() });
         id
     }
 
@@ -117,25 +119,34 @@ impl Listeners {
         if self.waiting.contains_key(&path) {
             return true;
         }
-        self.forget_old(now);
+        self.forget_old(now, listener);
         if !self.take_place(listener) {
             return false;
         }
         self.waiting.insert(path, Waiting { listener, segment, since: now });
-        self.unseen.push_back(path);
+        if let Some(listener) = self.by_id.get_mut(&listener) {
+            listener.unseen.push_back(path);
+        }
+        self.asking.push_back(listener);
         true
     }
 
-    /// Forgets SYNs whose sender has given up, oldest first.
-    fn forget_old(&mut self, now: Instant) {
-        while let Some(path) = self.unseen.front().copied() {
-            match self.waiting.get(&path).map(|waiting| waiting.since) {
-                Some(since) if now.since(since) < EMBRYONIC_LIFE => return,
-                Some(_) => drop(self.take_syn(&path)),
-                None => {}
+    /// Forgets SYNs of a listener whose sender has given up.
+    fn forget_old(&mut self, now: Instant, id: ListenerId) {
+        while let Some(path) = self.by_id.get(&id).and_then(|listener| listener.unseen.front().copied()) {
+            if self.waiting.get(&path).is_some_and(|waiting| now.since(waiting.since) < EMBRYONIC_LIFE) {
+                return;
             }
-            self.unseen.pop_front();
+            self.take_syn(&path);
+            if let Some(listener) = self.by_id.get_mut(&id) {
+                listener.unseen.pop_front();
+            }
         }
+    }
+
+    /// Whether there are SYNs that nobody was told of.
+    pub fn asks(&self) -> bool {
+        !self.asking.is_empty()
     }
 
     /// Takes out a SYN that waits, and the listener it came to.
@@ -207,14 +218,20 @@ impl Host {
         self.listeners.get_mut(id)?.ready.pop_front()
     }
 
-    /// Takes out a SYN about which the application is to decide ([`TcpOptions::decide_first`]).
-    pub fn next_incoming(&mut self) -> Option<Incoming> {
-        loop {
-            let path = self.listeners.unseen.pop_front()?;
-            if let Some(waiting) = self.listeners.waiting.get(&path) {
-                return Some(Incoming { listener: waiting.listener, path });
-            }
-        }
+    /// Where a listener takes connections; `None` if everywhere, or if there is none.
+    pub fn listens_at(&self, id: ListenerId) -> Option<SocketAddr> {
+        self.listeners.by_id.get(&id)?.local
+    }
+
+    /// Takes out a SYN to a listener about which the application is to decide ([`TcpOptions::decide_first`]).
+    pub fn next_incoming(&mut self, id: ListenerId) -> Option<Incoming> {
+        let path = self.listeners.get_mut(id)?.unseen.pop_front()?;
+        Some(Incoming { listener: id, path })
+    }
+
+    /// Takes out a listener with a SYN about which the application is to decide and which nobody was told of.
+    pub fn next_asking(&mut self) -> Option<ListenerId> {
+        self.listeners.asking.pop_front()
     }
 
     /// Answers a SYN: the connection opens. It is accepted already.

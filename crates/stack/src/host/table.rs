@@ -53,6 +53,12 @@ impl Table {
         self.slots.len() - self.free.len()
     }
 
+    /// The numbers of all connections.
+    pub fn all(&self) -> Vec<u32> {
+        let slots = self.slots.iter().zip(0..);
+        slots.filter(|(slot, _)| slot.live).map(|(_, index)| index).collect()
+    }
+
     /// The connection along `path`.
     pub fn find(&self, path: &Endpoints) -> Option<u32> {
         self.by_path.get(path).copied()

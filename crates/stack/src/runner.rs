@@ -1,0 +1,129 @@
+//! Runs a shared host over a device, under any runtime.
+
+use crate::{
+    Notice,
+    device::{Batch, Device, Properties},
+    driver::exchange,
+    shard::Shard,
+};
+use recoup_units::Instant;
+use std::{io, sync::Arc, task::Context, time::Duration};
+
+/// When a device that failed is tried again, at the latest.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// How long connections may take to end after nobody uses the stack any more.
+const LINGER: Duration = Duration::from_secs(60);
+
+/// What a runner needs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Another turn at once.
+    Again,
+    /// Another turn when it is woken, and after this time if there is one.
+    Wait(Option<Duration>),
+    /// None: the device is gone, or nobody uses the stack and its connections are over.
+    Over,
+}
+
+/// Exchanges the packets of a stack with its device. Nothing happens on a stack whose runner does not run.
+///
+/// A runtime calls [`turn`](Self::turn), and does what it says.
+#[derive(Debug)]
+pub struct Runner<D> {
+    shard: Arc<Shard>,
+    device: D,
+    properties: Properties,
+    batch: Batch,
+    /// The device did not work when it was last tried, at this time.
+    failed: Option<Instant>,
+    /// Since when nobody uses the stack.
+    unused: Option<Instant>,
+}
+
+/// What a turn found under the lock.
+struct Found {
+    more: bool,
+    received: io::Result<()>,
+    next: Option<Instant>,
+    unused: bool,
+    busy: bool,
+}
+
+impl<D: Device> Runner<D> {
+    pub(crate) fn new(shard: Arc<Shard>, mut device: D) -> Self {
+        let properties = device.properties();
+        Self { shard, device, properties, batch: Batch::new(), failed: None, unused: None }
+    }
+
+    /// The device.
+    pub const fn device(&mut self) -> &mut D {
+        &mut self.device
+    }
+
+    /// Sends what is due, receives a batch, and wakes the sockets that it concerns. The context's task is woken when there
+    /// is more to do.
+    pub fn turn(&mut self, context: &mut Context<'_>) -> Turn {
+        self.follow_properties();
+        let Self { shard, device, batch, .. } = self;
+        let clock = shard.clock;
+        let found = shard.run(context, |inner| {
+            let exchange = exchange(&mut inner.host, device, batch, &clock);
+            let busy = inner.host.has_unfinished();
+            if !busy {
+                inner.wake(|inner| Some(&mut inner.finish));
+            }
+            Found {
+                more: exchange.more,
+                received: exchange.received,
+                next: inner.host.next_timer(),
+                unused: inner.handles == 0,
+                busy,
+            }
+        });
+        let now = clock.now();
+        if let Err(error) = found.received {
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                self.end(context, &error);
+                return Turn::Over;
+            }
+            if self.failed.replace(now).is_none() {
+                self.shard.notify(&Notice::Down(error));
+            }
+        } else if self.failed.take().is_some() {
+            self.shard.notify(&Notice::Up);
+        }
+        self.unused = found.unused.then(|| self.unused.unwrap_or(now));
+        if self.unused.is_some_and(|since| !found.busy || now.since(since) >= LINGER) {
+            return Turn::Over;
+        }
+        let ready = self.failed.is_none() && self.device.poll_ready(context).is_ready();
+        if found.more || ready {
+            return Turn::Again;
+        }
+        let next = found.next.map(|at| at.since(now));
+        let retry = self.failed.map(|_| RETRY);
+        let linger = self.unused.map(|since| (since + LINGER).since(now));
+        Turn::Wait([next, retry, linger].into_iter().flatten().min())
+    }
+
+    /// The device's MTU may have changed.
+    fn follow_properties(&mut self) {
+        let properties = self.device.properties();
+        if properties.mtu != self.properties.mtu {
+            let (from, to) = (self.properties.mtu, properties.mtu);
+            self.shard.call(|inner, now| inner.host.set_mtu(now, to));
+            self.shard.notify(&Notice::Mtu { from, to });
+        }
+        self.properties = properties;
+    }
+
+    /// The device is gone for good: every connection is over.
+    fn end(&mut self, context: &Context<'_>, error: &io::Error) {
+        self.shard.run(context, |inner| {
+            inner.gone = Some(error.to_string());
+            inner.wake_all();
+        });
+        self.shard.notify(&Notice::Gone(error.to_string()));
+    }
+}

@@ -1,0 +1,220 @@
+//! A host that sockets and a runner share.
+//!
+//! Each stack has one lock. The runner holds it while it exchanges a batch with the device, and a socket for one call.
+//! Wakers are called after the lock is released, because they may run code of others.
+
+use crate::{
+    Notice,
+    driver::Clock,
+    host::{ConnectionId, Event, Host, ListenerId},
+};
+use recoup_units::Instant;
+use std::{
+    collections::HashMap,
+    fmt, io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Waker},
+};
+
+/// Tasks that wait for the same thing.
+#[derive(Debug, Default)]
+pub(crate) struct Wakers(Vec<Waker>);
+
+impl Wakers {
+    pub fn add(&mut self, context: &Context<'_>) {
+        let waker = context.waker();
+        if !self.0.iter().any(|known| known.will_wake(waker)) {
+            self.0.push(waker.clone());
+        }
+    }
+}
+
+/// Tasks that wait for a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Waiters {
+    pub read: Wakers,
+    pub write: Wakers,
+}
+
+type Notify = Arc<dyn Fn(&Notice) + Send + Sync>;
+
+/// What the lock protects.
+pub(crate) struct Inner {
+    pub host: Host,
+    pub connections: HashMap<ConnectionId, Waiters>,
+    /// Of each listener: those that accept, and those that take SYNs to decide about.
+    pub listeners: HashMap<ListenerId, Wakers>,
+    /// Wait for the end of the last connection.
+    pub finish: Wakers,
+    /// Wakes the runner.
+    pub runner: Option<Waker>,
+    /// Why the device is gone.
+    pub gone: Option<String>,
+    /// Stacks and sockets that use this.
+    pub handles: usize,
+    pub notify: Option<Notify>,
+    /// Wakers to call once the lock is released.
+    due: Vec<Waker>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").field("host", &self.host).field("gone", &self.gone).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// Wakes `wakers` once the lock is released.
+    pub fn wake(&mut self, wakers: impl FnOnce(&mut Self) -> Option<&mut Wakers>) {
+        let woken = wakers(self).map(|wakers| std::mem::take(&mut wakers.0));
+        self.due.extend(woken.into_iter().flatten());
+    }
+
+    /// Wakes everybody: the device is gone.
+    pub fn wake_all(&mut self) {
+        let Self { connections, listeners, finish, due, .. } = self;
+        let connections = connections.values_mut().flat_map(|waiters| [&mut waiters.read, &mut waiters.write]);
+        for wakers in connections.chain(listeners.values_mut()).chain([finish]) {
+            due.append(&mut wakers.0);
+        }
+    }
+
+    /// Wakes whom the host's events concern.
+    pub fn pass_on_events(&mut self) {
+        while let Some(event) = self.host.next_event() {
+            self.pass_on(&event);
+        }
+        while let Some(listener) = self.host.next_asking() {
+            self.wake(|inner| inner.listeners.get_mut(&listener));
+        }
+    }
+
+    fn pass_on(&mut self, event: &Event) {
+        let over = event.closed.is_some();
+        if let Some(waiters) = self.connections.get_mut(&event.connection) {
+            if event.readable || event.opened || over {
+                self.due.append(&mut waiters.read.0);
+            }
+            if event.writable || event.opened || over {
+                self.due.append(&mut waiters.write.0);
+            }
+        }
+        if event.opened
+            && let Some(listener) = self.host.listener(event.connection)
+        {
+            self.wake(|inner| inner.listeners.get_mut(&listener));
+        }
+    }
+
+    /// Fails once the device is gone.
+    pub fn check(&self) -> io::Result<()> {
+        match &self.gone {
+            None => Ok(()),
+            Some(why) => Err(io::Error::new(io::ErrorKind::BrokenPipe, format!("the stack's device is gone: {why}"))),
+        }
+    }
+}
+
+/// A host and who waits for it.
+#[derive(Debug)]
+pub(crate) struct Shard {
+    inner: Mutex<Inner>,
+    pub clock: Clock,
+}
+
+impl Shard {
+    pub fn new(host: Host) -> Arc<Self> {
+        let inner = Inner {
+            host,
+            connections: HashMap::new(),
+            listeners: HashMap::new(),
+            finish: Wakers::default(),
+            runner: None,
+            gone: None,
+            handles: 0,
+            notify: None,
+            due: Vec::new(),
+        };
+        Arc::new(Self { inner: Mutex::new(inner), clock: Clock::start() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic elsewhere leaves a host that is still a host.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn release(mut inner: MutexGuard<'_, Inner>) {
+        let due = std::mem::take(&mut inner.due);
+        drop(inner);
+        due.into_iter().for_each(Waker::wake);
+    }
+
+    /// A socket's call. If the host has something to do then, the runner is woken.
+    pub fn call<T>(&self, call: impl FnOnce(&mut Inner, Instant) -> T) -> T {
+        let mut inner = self.lock();
+        let result = call(&mut inner, self.clock.now());
+        if inner.host.has_work() || inner.host.has_events() {
+            let runner = inner.runner.take();
+            inner.due.extend(runner);
+        }
+        Self::release(inner);
+        result
+    }
+
+    /// The runner's call, which leaves its waker.
+    pub fn run<T>(&self, context: &Context<'_>, run: impl FnOnce(&mut Inner) -> T) -> T {
+        let mut inner = self.lock();
+        match &mut inner.runner {
+            Some(waker) => waker.clone_from(context.waker()),
+            place => *place = Some(context.waker().clone()),
+        }
+        let result = run(&mut inner);
+        inner.pass_on_events();
+        Self::release(inner);
+        result
+    }
+
+    /// One more stack or socket uses this.
+    pub fn hold(self: &Arc<Self>) -> Hold {
+        self.lock().handles += 1;
+        Hold(Arc::clone(self))
+    }
+
+    /// Tells whom it concerns. No lock is held meanwhile.
+    pub fn notify(&self, notice: &Notice) {
+        let notify = self.lock().notify.clone();
+        if let Some(notify) = notify {
+            notify(notice);
+        }
+    }
+}
+
+/// A use of a shard. The runner ends after the last one is dropped.
+#[derive(Debug)]
+pub(crate) struct Hold(Arc<Shard>);
+
+impl std::ops::Deref for Hold {
+    type Target = Arc<Shard>;
+
+    fn deref(&self) -> &Arc<Shard> {
+        &self.0
+    }
+}
+
+impl Clone for Hold {
+    fn clone(&self) -> Self {
+        self.0.hold()
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut inner = self.0.lock();
+        inner.handles -= 1;
+        if inner.handles == 0 {
+            let runner = inner.runner.take();
+            inner.due.extend(runner);
+        }
+        Shard::release(inner);
+    }
+}

@@ -1,0 +1,91 @@
+//! A stack: a host, its sockets, and the runner that exchanges its packets.
+
+use crate::{
+    Config, Notice, TcpOptions,
+    device::Device,
+    host::{Host, Secret, Stats},
+    listener::TcpListener,
+    runner::Runner,
+    shard::{Hold, Shard},
+};
+use std::{
+    future::poll_fn,
+    io,
+    task::{Context, Poll},
+};
+
+/// A TCP/IP stack. Clones are the same stack.
+///
+/// Sockets work as long as the stack's [`Runner`] runs, which does not need a clone of the stack to live. When the last
+/// stack and socket are dropped, the runner ends once all that was written is acknowledged, after a minute at the latest.
+#[derive(Clone, Debug)]
+pub struct Stack {
+    pub(crate) shard: Hold,
+}
+
+impl Stack {
+    /// A stack, and the runner that its owner has to run. With the feature `tokio`, `Stack::new` runs it as a task.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    pub fn with_runner<D: Device>(device: D, config: Config) -> io::Result<(Self, Runner<D>)> {
+        Ok(Self::with_secret(device, config, Secret::draw()?))
+    }
+
+    /// As `with_runner`, with a secret of the caller's.
+    pub fn with_secret<D: Device>(mut device: D, config: Config, secret: Secret) -> (Self, Runner<D>) {
+        let shard = Shard::new(Host::new(config, device.properties().mtu, secret));
+        let stack = Self { shard: shard.hold() };
+        (stack, Runner::new(shard, device))
+    }
+
+    /// Takes connections to every address and port that no listener has, whoever's address it is. The
+    /// [local address](crate::TcpStream::local_addr) of an accepted stream is where its peer wanted to go.
+    ///
+    /// # Errors
+    /// When another listener does that already.
+    pub fn accept_any(&self) -> io::Result<TcpListener> {
+        let options = self.shard.call(|inner, _| inner.host.config().tcp);
+        self.accept_any_with(&options)
+    }
+
+    /// As [`accept_any`](Self::accept_any), with options of its own.
+    ///
+    /// # Errors
+    /// As [`accept_any`](Self::accept_any).
+    pub fn accept_any_with(&self, options: &TcpOptions) -> io::Result<TcpListener> {
+        TcpListener::open(self, |host| host.listen_any(options))
+    }
+
+    /// Tells `notify` from now on what happens to the device: each notice is one line. It must not wait.
+    pub fn on_notice(&self, notify: impl Fn(&Notice) + Send + Sync + 'static) {
+        self.shard.call(|inner, _| inner.notify = Some(std::sync::Arc::new(notify)));
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> Stats {
+        self.shard.call(|inner, _| inner.host.stats())
+    }
+
+    /// The number of connections, those that are over but in use included.
+    pub fn connections(&self) -> usize {
+        self.shard.call(|inner, _| inner.host.connections())
+    }
+
+    /// Is ready once all connections are over or in TIME-WAIT: everything that was written is acknowledged.
+    pub fn poll_finished(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.shard.call(|inner, _| match inner.gone.is_some() || !inner.host.has_unfinished() {
+            true => Poll::Ready(()),
+            false => {
+                inner.finish.add(context);
+                Poll::Pending
+            }
+        })
+    }
+
+    /// Waits until all connections are over or in TIME-WAIT.
+    pub async fn finished(&self) {
+        poll_fn(|context| self.poll_finished(context)).await;
+    }
+}

@@ -1,0 +1,68 @@
+//! Connections to any address, and decisions about SYNs.
+
+use super::*;
+use recoup_stack::{TcpOptions, TcpStream};
+use std::{io::ErrorKind, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::timeout,
+};
+
+#[tokio::test]
+async fn every_destination_is_accepted() {
+    let (client, server) = stacks(ETHERNET);
+    let listener = server.accept_any().unwrap();
+    assert_eq!(listener.local_addr(), None);
+    assert_eq!(server.accept_any().unwrap_err().kind(), ErrorKind::AddrInUse);
+    for to in ["203.0.113.9:443", "8.8.8.8:53", "192.0.2.2:1"] {
+        let to: SocketAddr = to.parse().unwrap();
+        let (ours, theirs) = tokio::join!(TcpStream::connect(&client, to), listener.accept());
+        let (mut ours, (mut theirs, peer)) = (ours.unwrap(), theirs.unwrap());
+        assert_eq!((theirs.local_addr(), peer), (to, ours.local_addr()));
+        theirs.write_all(b"hi").await.unwrap();
+        drop(theirs);
+        let mut received = String::new();
+        ours.read_to_string(&mut received).await.unwrap();
+        assert_eq!(received, "hi");
+    }
+}
+
+#[tokio::test]
+async fn the_application_decides_before_the_handshake() {
+    let (client, server) = stacks(ETHERNET);
+    let options = TcpOptions { decide_first: true, ..TcpOptions::default() };
+    let listener = server.accept_any_with(&options).unwrap();
+    let to = |text: &str| -> SocketAddr { text.parse().unwrap() };
+
+    let connect = TcpStream::connect(&client, to("203.0.113.9:443"));
+    let accept = async {
+        let incoming = listener.incoming().await.unwrap();
+        assert_eq!(incoming.local_addr(), to("203.0.113.9:443"));
+        // Connecting elsewhere may take a while.
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        incoming.accept(&options).await.unwrap()
+    };
+    let (ours, theirs) = tokio::join!(connect, accept);
+    assert_eq!(ours.unwrap().local_addr(), theirs.peer_addr());
+
+    let connect = TcpStream::connect(&client, to("203.0.113.9:25"));
+    let refuse = async { listener.incoming().await.unwrap().refuse() };
+    let (ours, ()) = tokio::join!(connect, refuse);
+    assert_eq!(ours.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+
+    let connect = timeout(Duration::from_millis(100), TcpStream::connect(&client, to("203.0.113.9:26")));
+    let ignore = async { listener.incoming().await.unwrap().ignore() };
+    let (ours, ()) = tokio::join!(connect, ignore);
+    assert!(ours.is_err());
+}
+
+#[tokio::test]
+async fn a_dropped_listener_resets_whom_nobody_accepted() {
+    let (client, server) = stacks(ETHERNET);
+    let listener = recoup_stack::TcpListener::bind(&server, at(80)).unwrap();
+    let mut ours = TcpStream::connect(&client, at(80)).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    drop(listener);
+    assert_eq!(ours.read(&mut [0; 1]).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    assert_eq!(TcpStream::connect(&client, at(80)).await.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+}
