@@ -53,7 +53,7 @@ use connection::{Connection, Origin};
 use listeners::Listeners;
 use recoup_recovery::{Counters, Sender};
 pub use recoup_tcp::Read;
-use recoup_tcp::{Closed, Endpoint, Info, State, WriteError, WriteMode};
+use recoup_tcp::{Closed, Endpoint, Info, State, Unreachable, WriteError, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use table::Table;
@@ -130,6 +130,11 @@ pub const fn describe(how: Closed) -> &'static str {
         Closed::ByReset => "the peer reset or refused it",
         Closed::ByTimeout => "the peer does not answer",
         Closed::ByAbort => "this side aborted it",
+        Closed::Unreachable(Unreachable::Net) => "no path leads to the peer's network",
+        Closed::Unreachable(Unreachable::Host) => "the peer's host cannot be reached",
+        Closed::Unreachable(Unreachable::Protocol) => "the peer's host has no TCP",
+        Closed::Unreachable(Unreachable::Port) => "nobody listens at the peer's port",
+        Closed::Unreachable(Unreachable::Prohibited) => "a firewall or a policy forbids it",
     }
 }
 

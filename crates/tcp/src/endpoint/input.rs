@@ -84,6 +84,7 @@ impl Endpoint {
         let options = &segment.options;
         self.peer_isn = segment.seq;
         self.traffic.on_open(now);
+        self.note_heard(now);
         self.ecn.on_syn(segment);
         self.receiver.on_arrival(Span::new(Offset::SYN, Offset::DATA), false);
         self.last_ack_sent = Offset::DATA;
@@ -120,6 +121,7 @@ impl Endpoint {
         if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment, span) {
             return;
         }
+        self.note_heard(now);
         if self.has_nobody_for(segment, span) {
             self.end(Closed::ByAbort);
             self.reset_due = Some(Reset::at(segment.ack));

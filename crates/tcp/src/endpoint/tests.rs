@@ -7,6 +7,7 @@ mod copies;
 mod flow_control;
 mod handshake;
 mod hostile;
+mod liveness;
 mod transfer;
 
 use super::*;
