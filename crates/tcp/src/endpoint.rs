@@ -16,6 +16,7 @@ mod input;
 mod liveness;
 mod output;
 mod state;
+mod time_wait;
 
 use crate::acks::AckSchedule;
 use crate::ecn::EcnState;
@@ -30,6 +31,7 @@ use std::time::Duration;
 
 pub use liveness::KeepAlive;
 pub use state::{Closed, State, Unreachable};
+pub use time_wait::{TimeWait, TimeWaitAnswer};
 
 /// How long the side that closed first remembers the connection.
 pub const TIME_WAIT: Duration = Duration::from_secs(60);

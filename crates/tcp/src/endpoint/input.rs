@@ -7,7 +7,7 @@ use recoup_recovery::Ack;
 
 /// How long the timestamp to echo can tell old from new: clocks of 1 ms or slower take 24.8 days to
 /// half a turn (RFC 7323 §5.5).
-const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
+pub(super) const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 /// The smallest MSS option that counts, in bytes (Linux `TCP_MIN_SND_MSS`): headers would outweigh the payload of smaller
 /// segments many times.
@@ -295,7 +295,7 @@ impl Endpoint {
             _ => Urgency::AtOnce,
         };
         self.acks.on_segment(now, urgency);
-        if fin && self.state == State::TimeWait {
+        if fin && self.state == State::TimeWait && span.end == self.receiver.next() {
             // The peer missed our ACK of its FIN: the wait begins anew.
             self.time_wait_until = Some(now + TIME_WAIT);
         }

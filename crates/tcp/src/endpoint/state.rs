@@ -21,7 +21,8 @@ pub enum State {
     Closing,
     /// The peer closed, then we; our FIN is not acknowledged.
     LastAck,
-    /// Both closed, and both FINs are acknowledged. Late segments are still answered.
+    /// Both closed, and both FINs are acknowledged. Late segments are still answered. A host can keep a
+    /// [`TimeWait`](super::TimeWait) in place of the endpoint.
     TimeWait,
     /// The connection is over.
     Closed(Closed),

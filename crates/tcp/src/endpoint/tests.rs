@@ -8,6 +8,7 @@ mod flow_control;
 mod handshake;
 mod hostile;
 mod liveness;
+mod time_wait;
 mod transfer;
 
 use super::*;
