@@ -55,7 +55,7 @@ use recoup_recovery::{Counters, Sender};
 pub use recoup_tcp::Read;
 use recoup_tcp::{Closed, Endpoint, Info, State, Unreachable, WriteError, WriteMode};
 use recoup_units::Instant;
-use recoup_wire::Endpoints;
+use recoup_wire::{Endpoints, SeqNumber};
 use table::Table;
 use thiserror::Error;
 
@@ -233,7 +233,10 @@ impl Host {
         if !self.is_own(local.ip()) {
             return Err(HostError::NotOurs(local.ip()));
         }
-        if !input::is_peer(remote) || local.is_ipv4() != remote.is_ipv4() || self.config.addresses.contains(&remote.ip()) {
+        if !input::is_peer(remote)
+            || local.is_ipv4() != remote.is_ipv4()
+            || self.config.addresses.contains(&remote.ip())
+        {
             return Err(HostError::Unreachable(remote));
         }
         if self.table.len() >= self.config.most_connections {
@@ -248,15 +251,25 @@ impl Host {
             }
             port => Some(along(port)).filter(|path| self.table.find(path).is_none()).ok_or(HostError::InUse(local))?,
         };
-        let index = self.open(now, path, options, Origin::Connected);
+        let index = self.open(now, path, options, Origin::Connected, None);
         self.mark_dirty(index);
         Ok(self.table.id(index))
     }
 
-    /// A new connection along `path`: one that came to a listener, or one that connects.
-    fn open(&mut self, now: Instant, path: Endpoints, options: Option<&TcpOptions>, origin: Origin) -> u32 {
+    /// A new connection along `path`: one that came to a listener, or one that connects. Its initial sequence number
+    /// is `least` or a later one.
+    fn open(
+        &mut self,
+        now: Instant,
+        path: Endpoints,
+        options: Option<&TcpOptions>,
+        origin: Origin,
+        least: Option<SeqNumber>,
+    ) -> u32 {
         let options = options.unwrap_or(&self.config.tcp);
-        let config = options.endpoint_for(&path, self.secret.isn(now, &path), self.mtu);
+        let isn = self.secret.isn(now, &path);
+        let isn = least.filter(|least| isn.before(*least)).unwrap_or(isn);
+        let config = options.endpoint_for(&path, isn, self.mtu);
         self.table.open(&config, path, origin, options.send_limits())
     }
 
