@@ -114,6 +114,11 @@ impl RetransmissionTimer {
         self.start(now, rtt);
     }
 
+    /// Takes back one doubling of the RTO (RFC 6069 §4).
+    pub fn undo_expiry(&mut self) {
+        self.backoff = self.backoff.saturating_sub(1);
+    }
+
     /// An RTT was measured: ends the back-off (RFC 6298 §5.7 and Linux).
     pub fn reset_backoff(&mut self) {
         self.backoff = 0;

@@ -54,9 +54,9 @@ use connection::{Connection, Origin};
 use listeners::Listeners;
 use recoup_recovery::{Counters, Sender};
 pub use recoup_tcp::Read;
-use recoup_tcp::{Closed, Endpoint, Info, State, WriteError, WriteMode};
+use recoup_tcp::{Closed, Endpoint, Info, State, Unreachable, WriteError, WriteMode};
 use recoup_units::Instant;
-use recoup_wire::Endpoints;
+use recoup_wire::{Endpoints, SeqNumber};
 use table::Table;
 use thiserror::Error;
 
@@ -174,6 +174,11 @@ pub const fn describe(how: Closed) -> &'static str {
         Closed::ByReset => "the peer reset or refused it",
         Closed::ByTimeout => "the peer does not answer",
         Closed::ByAbort => "this side aborted it",
+        Closed::Unreachable(Unreachable::Net) => "no path leads to the peer's network",
+        Closed::Unreachable(Unreachable::Host) => "the peer's host cannot be reached",
+        Closed::Unreachable(Unreachable::Protocol) => "the peer's host has no TCP",
+        Closed::Unreachable(Unreachable::Port) => "nobody listens at the peer's port",
+        Closed::Unreachable(Unreachable::Prohibited) => "a firewall or a policy forbids it",
     }
 }
 
@@ -290,15 +295,25 @@ impl Host {
             }
             port => Some(along(port)).filter(|path| self.table.find(path).is_none()).ok_or(HostError::InUse(local))?,
         };
-        let index = self.open(now, path, options, Origin::Connected);
+        let index = self.open(now, path, options, Origin::Connected, None);
         self.mark_dirty(index);
         Ok(self.table.id(index))
     }
 
-    /// A new connection along `path`: one that came to a listener, or one that connects.
-    fn open(&mut self, now: Instant, path: Endpoints, options: Option<&TcpOptions>, origin: Origin) -> u32 {
+    /// A new connection along `path`: one that came to a listener, or one that connects. Its initial sequence number
+    /// is `least` or a later one.
+    fn open(
+        &mut self,
+        now: Instant,
+        path: Endpoints,
+        options: Option<&TcpOptions>,
+        origin: Origin,
+        least: Option<SeqNumber>,
+    ) -> u32 {
         let options = options.unwrap_or(&self.config.tcp);
-        let config = options.endpoint_for(&path, self.secret.isn(now, &path), self.mtu);
+        let isn = self.secret.isn(now, &path);
+        let isn = least.filter(|least| isn.before(*least)).unwrap_or(isn);
+        let config = options.endpoint_for(&path, isn, self.mtu);
         self.table.open(&config, path, origin, options.send_limits())
     }
 

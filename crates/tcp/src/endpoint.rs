@@ -13,60 +13,28 @@
 //! when its budget is spent.
 
 mod input;
+mod liveness;
 mod output;
+mod state;
+mod time_wait;
 
 use crate::acks::AckSchedule;
 use crate::ecn::EcnState;
 use crate::info::Traffic;
 use crate::push::Pusher;
 use crate::{Config, Receiver};
+use liveness::Liveness;
 use recoup_recovery::{self as recovery, Event, Sender, Transmission, Trigger};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, IpVersion, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use std::time::Duration;
 
+pub use liveness::KeepAlive;
+pub use state::{Closed, State, Unreachable};
+pub use time_wait::{TimeWait, TimeWaitAnswer};
+
 /// How long the side that closed first remembers the connection.
 pub const TIME_WAIT: Duration = Duration::from_secs(60);
-
-/// A connection's state (RFC 9293 §3.3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Waiting for a SYN.
-    Listen,
-    /// Our SYN is out.
-    SynSent,
-    /// Our SYN-ACK is out.
-    SynReceived,
-    /// The handshake is done.
-    Established,
-    /// We closed; our FIN is not acknowledged.
-    FinWait1,
-    /// We closed and that is acknowledged; the peer has not closed.
-    FinWait2,
-    /// The peer closed.
-    CloseWait,
-    /// Both closed at once; our FIN is not acknowledged.
-    Closing,
-    /// The peer closed, then we; our FIN is not acknowledged.
-    LastAck,
-    /// Over. Late segments are still answered.
-    TimeWait,
-    /// Over.
-    Closed(Closed),
-}
-
-/// How a connection ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Closed {
-    /// Both FINs were acknowledged.
-    Gracefully,
-    /// The peer reset it, or refused it.
-    ByReset,
-    /// The user timeout passed.
-    ByTimeout,
-    /// This side aborted it.
-    ByAbort,
-}
 
 /// The timers of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,6 +45,8 @@ pub enum Timer {
     DelayedAck,
     /// The end of TIME-WAIT.
     TimeWait,
+    /// The peer was silent: it is probed, or given up.
+    KeepAlive,
 }
 
 /// The kind of a segment to transmit.
@@ -178,6 +148,8 @@ pub struct Endpoint {
     time_wait_until: Option<Instant>,
     /// The application has let go of the connection.
     released: bool,
+    /// What only few connections need.
+    liveness: Option<Box<Liveness>>,
 }
 
 impl Endpoint {
@@ -224,6 +196,7 @@ impl Endpoint {
             reset_due: None,
             time_wait_until: None,
             released: false,
+            liveness: None,
         }
     }
 
@@ -261,6 +234,7 @@ impl Endpoint {
         self.reset_due = None;
         self.time_wait_until = None;
         self.released = false;
+        self.liveness = None;
     }
 
     /// In-order bytes that the application has not read yet.
@@ -317,11 +291,16 @@ impl Endpoint {
         }
         let both_closed = matches!(self.state, State::Closing | State::LastAck | State::TimeWait);
         if self.synchronized() && !both_closed {
-            let seq = self.isn.at(self.sender.nxt());
-            let echo = self.timestamps.then_some(self.ts_recent);
-            self.reset_due = Some(Reset { seq, ack: Some(self.ack_number()), echo });
+            self.reset_due = Some(self.own_reset());
         }
         self.end(Closed::ByAbort);
+    }
+
+    /// A reset that nothing of the peer's asked for.
+    fn own_reset(&self) -> Reset {
+        let seq = self.isn.at(self.sender.nxt());
+        let echo = self.timestamps.then_some(self.ts_recent);
+        Reset { seq, ack: Some(self.ack_number()), echo }
     }
 
     fn end(&mut self, how: Closed) {
@@ -343,7 +322,8 @@ impl Endpoint {
     pub fn next_own_timer(&self) -> Option<(Instant, Timer)> {
         let ack = self.acks.deadline().map(|at| (at, Timer::DelayedAck));
         let wait = self.time_wait_until.map(|at| (at, Timer::TimeWait));
-        [ack, wait].into_iter().flatten().min_by_key(|(at, _)| *at)
+        let silence = self.keep_alive_deadline().map(|at| (at, Timer::KeepAlive));
+        [ack, wait, silence].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// `timer` fired.
@@ -354,11 +334,12 @@ impl Endpoint {
                 self.sender.on_timer(now, timer);
                 self.ecn.on_state(before, self.sender.state());
                 if self.sender.gave_up() {
-                    self.end(Closed::ByTimeout);
+                    self.end_by_timeout();
                 }
             }
             Timer::DelayedAck => self.acks.on_timer(),
             Timer::TimeWait => self.end(Closed::Gracefully),
+            Timer::KeepAlive => self.on_silence(now),
         }
     }
 

@@ -153,6 +153,11 @@ impl Traffic {
         self.last_ack_recv = Some(now);
     }
 
+    /// When data or an ACK arrived last.
+    pub(crate) fn last_heard(&self) -> Option<Instant> {
+        self.last_data_recv.max(self.last_ack_recv)
+    }
+
     pub(crate) fn on_received(&mut self, now: Instant, segment: &Segment) {
         self.segs_in = self.segs_in.wrapping_add(1);
         if segment.payload_len > 0 {

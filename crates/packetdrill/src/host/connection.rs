@@ -6,7 +6,7 @@ use crate::{
     settings::Personality,
 };
 use recoup_recovery::Transmission;
-use recoup_tcp::{self as tcp, Closed, Config, Flush, Read, State, Transmit, Wake, WriteMode};
+use recoup_tcp::{self as tcp, Closed, Config, Flush, Read, State, Transmit, Unreachable, Wake, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::{Decoded, Endpoints, Segment};
 #[derive(Debug)]
@@ -95,6 +95,7 @@ impl Connection {
             (Closed::ByReset, State::CloseWait) => Some(Errno::PIPE),
             (Closed::ByReset, _) => Some(Errno::CONNECTION_RESET),
             (Closed::ByTimeout, _) => Some(Errno::TIMED_OUT),
+            (Closed::Unreachable(why), _) => Some(unreachable(why)),
             (Closed::Gracefully | Closed::ByAbort, _) => None,
         };
         self.before = self.tcp.state();
@@ -165,6 +166,17 @@ impl Connection {
     pub fn release_descriptor(&mut self, now: Instant, reset: bool) {
         self.orphan = true;
         self.tcp.release(now, reset);
+    }
+}
+
+/// The error that Linux makes of an ICMP message (`icmp_err_convert`).
+const fn unreachable(why: Unreachable) -> Errno {
+    match why {
+        Unreachable::Net => Errno::NETWORK_UNREACHABLE,
+        Unreachable::Host => Errno::HOST_UNREACHABLE,
+        Unreachable::Protocol => Errno::NO_PROTOCOL_OPTION,
+        Unreachable::Port => Errno::CONNECTION_REFUSED,
+        Unreachable::Prohibited => Errno::ACCESS,
     }
 }
 

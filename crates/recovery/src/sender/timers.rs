@@ -217,6 +217,22 @@ impl<C: CongestionControl> Sender<C> {
         self.forget_reneged(now);
     }
 
+    /// A retransmission by the timeout did not reach the peer because no path led there: no congestion delays it, so the
+    /// last doubling of the RTO is taken back. The timer counts from that retransmission, and may fire at once
+    /// (RFC 6069 §4; Linux `tcp_ld_RTO_revert`). Without a timeout since the last ACK, nothing changes. RFC 9002's probe
+    /// timeout keeps its backoff.
+    pub fn undo_backoff(&mut self, now: Instant) {
+        let head = self.board.first().map(|first| first.sent_at);
+        if self.timers.timeouts == 0 || self.timers.rto.backoff() == 0 || self.has_probe_timeout() {
+            return;
+        }
+        if let Some(sent_at) = head.filter(|_| !self.timers.gave_up) {
+            self.timers.rto.undo_expiry();
+            self.timers.rto.start_from_head(now, sent_at, &self.rtt);
+            self.log_changes(now);
+        }
+    }
+
     fn on_retransmission_timeout(&mut self, now: Instant) {
         self.timers.rto.on_expiry(now, &self.rtt);
         self.timers.timeouts = self.timers.timeouts.saturating_add(1);

@@ -1,7 +1,7 @@
 //! Descriptors and their states.
 
 use super::{arguments::EVENTS, setup::SocketOptions};
-use recoup_tcp::{Closed, Endpoint, State};
+use recoup_tcp::{Closed, Endpoint, State, Unreachable};
 use std::collections::BTreeMap;
 
 /// The role of a socket in the connection.
@@ -80,7 +80,19 @@ pub(super) fn fatal_error(endpoint: &Endpoint, connecting: bool) -> Option<&'sta
         State::Closed(Closed::ByReset) if connecting => Some("ECONNREFUSED"),
         State::Closed(Closed::ByReset) => Some("ECONNRESET"),
         State::Closed(Closed::ByTimeout) => Some("ETIMEDOUT"),
+        State::Closed(Closed::Unreachable(why)) => Some(unreachable(why)),
         _ => None,
+    }
+}
+
+/// The error that Linux makes of an ICMP message (`icmp_err_convert`).
+const fn unreachable(why: Unreachable) -> &'static str {
+    match why {
+        Unreachable::Net => "ENETUNREACH",
+        Unreachable::Host => "EHOSTUNREACH",
+        Unreachable::Protocol => "ENOPROTOOPT",
+        Unreachable::Port => "ECONNREFUSED",
+        Unreachable::Prohibited => "EACCES",
     }
 }
 

@@ -77,7 +77,9 @@ impl Giver {
         state.frames.push_back(frame);
         let waker = state.taker.take();
         drop(state);
-        waker.map(Waker::wake);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
         Ok(())
     }
 
@@ -99,7 +101,9 @@ impl Taker {
         let frame = state.frames.pop_front();
         let waker = frame.as_ref().and_then(|_| state.giver.take());
         drop(state);
-        waker.map(Waker::wake);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
         frame
     }
 

@@ -6,9 +6,8 @@ use std::{
 };
 
 use recoup_recovery::State as RecoveryState;
-use recoup_tcp::State;
 use recoup_units::Instant;
-use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode, decode_unverified};
+use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, SeqNumber, decode, decode_unverified};
 
 use super::{
     Host, Sink,
@@ -85,35 +84,24 @@ impl Host {
     fn addressee(&mut self, now: Instant, decoded: &Decoded) -> Addressee {
         let path = decoded.endpoints.reverse();
         let Some(index) = self.table.find_again(&path) else {
-            return self.welcome(now, decoded);
+            return self.welcome(now, decoded, None);
         };
-        if self.begins_anew(index, &decoded.segment) && self.listeners.at(path.src).is_some() {
+        let anew = self.table.at_mut(index).and_then(|c| c.tcp.endpoint().begins_anew(now, &decoded.segment));
+        if anew.is_some() && self.listeners.at(path.src).is_some() {
             let released = self.table.at_mut(index).is_some_and(|c| c.released);
             match released {
                 true => self.table.free(index),
                 // Its owner may not have read everything yet.
                 false => self.table.forget_path(index),
             }
-            return self.welcome(now, decoded);
+            return self.welcome(now, decoded, anew);
         }
         Addressee::Connection(index)
     }
 
-    /// Whether a SYN opens a new connection where an old one is in TIME-WAIT: its sequence number is
-    /// beyond the old one's (RFC 9293 §3.10.7.4). RFC 6191's timestamps are not compared.
-    fn begins_anew(&mut self, index: u32, segment: &Segment) -> bool {
-        let syn = Flags::SYN | Flags::ACK | Flags::RST | Flags::FIN;
-        let connection = self.table.at_mut(index);
-        connection.is_some_and(|connection| {
-            connection.tcp.state() == State::TimeWait
-                && segment.flags.intersects(Flags::SYN)
-                && !segment.flags.intersects(syn.without(Flags::SYN))
-                && segment.seq.after(connection.tcp.endpoint().receive_next())
-        })
-    }
-
-    /// What becomes of a segment to no connection: a SYN that a listener waits for opens one.
-    fn welcome(&mut self, now: Instant, decoded: &Decoded) -> Addressee {
+    /// What becomes of a segment to no connection: a SYN that a listener waits for opens one. `least`:
+    /// its initial sequence number is this one or a later one, because the path had a connection lately.
+    fn welcome(&mut self, now: Instant, decoded: &Decoded, least: Option<SeqNumber>) -> Addressee {
         let flags = decoded.segment.flags;
         if !flags.contains(Flags::SYN) || flags.intersects(Flags::ACK | Flags::RST | Flags::FIN) {
             return Addressee::Nobody;
@@ -126,7 +114,7 @@ impl Host {
             return Addressee::Nobody;
         };
         if options.decide_first {
-            return match self.listeners.keep_syn(now, id, path, decoded.segment) {
+            return match self.listeners.keep_syn(now, id, path, decoded.segment, least) {
                 true => Addressee::Decision,
                 false => Addressee::Nobody,
             };
@@ -135,7 +123,7 @@ impl Host {
         if full || !self.listeners.take_place(id) {
             return Addressee::Nobody;
         }
-        Addressee::Connection(self.open(now, path, Some(&options), Origin::Listener(id)))
+        Addressee::Connection(self.open(now, path, Some(&options), Origin::Listener(id), least))
     }
 
     fn deliver(&mut self, now: Instant, index: u32, segment: &Segment, payload: &[u8], sink: &mut dyn Sink) {
@@ -225,7 +213,7 @@ impl Host {
 
     /// The path takes packets of `mtu` bytes at most. Believed if it quotes a segment that is
     /// outstanding (RFC 5927 §4.1).
-    fn on_too_big(&mut self, now: Instant, index: u32, seq: recoup_wire::SeqNumber, mtu: u16) -> bool {
+    fn on_too_big(&mut self, now: Instant, index: u32, seq: SeqNumber, mtu: u16) -> bool {
         let Some(connection) = self.table.at_mut(index) else {
             return false;
         };

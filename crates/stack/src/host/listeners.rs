@@ -6,7 +6,7 @@ use std::{
 };
 
 use recoup_units::Instant;
-use recoup_wire::{Endpoints, Segment};
+use recoup_wire::{Endpoints, Segment, SeqNumber};
 
 use super::{ConnectionId, EMBRYONIC_LIFE, Host, HostError, connection::Origin};
 use crate::TcpOptions;
@@ -29,6 +29,8 @@ pub struct Incoming {
 struct Waiting {
     listener: ListenerId,
     segment: Segment,
+    /// The least initial sequence number of the connection, where the path had one lately.
+    least_isn: Option<SeqNumber>,
     since: Instant,
 }
 
@@ -115,7 +117,14 @@ impl Listeners {
     }
 
     /// Keeps a SYN until the application has decided. One that waits already stays.
-    pub fn keep_syn(&mut self, now: Instant, listener: ListenerId, path: Endpoints, segment: Segment) -> bool {
+    pub fn keep_syn(
+        &mut self,
+        now: Instant,
+        listener: ListenerId,
+        path: Endpoints,
+        segment: Segment,
+        least_isn: Option<SeqNumber>,
+    ) -> bool {
         if self.waiting.contains_key(&path) {
             return true;
         }
@@ -123,7 +132,7 @@ impl Listeners {
         if !self.take_place(listener) {
             return false;
         }
-        self.waiting.insert(path, Waiting { listener, segment, since: now });
+        self.waiting.insert(path, Waiting { listener, segment, least_isn, since: now });
         if let Some(listener) = self.by_id.get_mut(&listener) {
             listener.unseen.push_back(path);
         }
@@ -149,11 +158,11 @@ impl Listeners {
         !self.asking.is_empty()
     }
 
-    /// Takes out a SYN that waits, and the listener it came to.
-    pub fn take_syn(&mut self, path: &Endpoints) -> Option<(ListenerId, Segment)> {
+    /// Takes out a SYN that waits, and the least initial sequence number of the connection.
+    pub fn take_syn(&mut self, path: &Endpoints) -> Option<(Segment, Option<SeqNumber>)> {
         let waiting = self.waiting.remove(path)?;
         self.give_place(waiting.listener);
-        Some((waiting.listener, waiting.segment))
+        Some((waiting.segment, waiting.least_isn))
     }
 }
 
@@ -239,11 +248,11 @@ impl Host {
     /// # Errors
     /// When the SYN does not wait any more, or there are as many connections as there may be.
     pub fn admit(&mut self, now: Instant, path: &Endpoints, options: &TcpOptions) -> Result<ConnectionId, HostError> {
-        let (_, segment) = self.listeners.take_syn(path).ok_or(HostError::Unknown)?;
+        let (segment, least_isn) = self.listeners.take_syn(path).ok_or(HostError::Unknown)?;
         if self.table.len() >= self.config.most_connections {
             return Err(HostError::Exhausted(path.dst));
         }
-        let index = self.open(now, *path, Some(options), Origin::Admitted);
+        let index = self.open(now, *path, Some(options), Origin::Admitted, least_isn);
         if let Some(connection) = self.table.at_mut(index) {
             connection.deliver(now, &segment, &[]);
         }

@@ -425,6 +425,8 @@ fn a_syn_in_time_wait_opens_anew() {
     assert_eq!(old[0].flags, Flags::ACK, "an old SYN is challenged");
     let new = answers(server, now, &segment(9, 200, 0, Flags::SYN, b""));
     assert_eq!(new[0].flags, Flags::SYN | Flags::ACK);
+    // The clock of sequence numbers stands still here: without more, the new ones would be the old ones.
+    assert_eq!(new[0].seq.since(SeqNumber(isn)), 2 + 65_537);
     assert_eq!(server.connections(), 1);
 }
 

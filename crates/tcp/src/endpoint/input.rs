@@ -7,7 +7,7 @@ use recoup_recovery::Ack;
 
 /// How long the timestamp to echo can tell old from new: clocks of 1 ms or slower take 24.8 days to
 /// half a turn (RFC 7323 §5.5).
-const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
+pub(super) const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 /// The smallest MSS option that counts, in bytes (Linux `TCP_MIN_SND_MSS`): headers would outweigh the payload of smaller
 /// segments many times.
@@ -84,6 +84,7 @@ impl Endpoint {
         let options = &segment.options;
         self.peer_isn = segment.seq;
         self.traffic.on_open(now);
+        self.note_heard(now);
         self.ecn.on_syn(segment);
         self.receiver.on_arrival(Span::new(Offset::SYN, Offset::DATA), false);
         self.last_ack_sent = Offset::DATA;
@@ -120,6 +121,7 @@ impl Endpoint {
         if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment, span) {
             return;
         }
+        self.note_heard(now);
         if self.has_nobody_for(segment, span) {
             self.end(Closed::ByAbort);
             self.reset_due = Some(Reset::at(segment.ack));
@@ -293,7 +295,7 @@ impl Endpoint {
             _ => Urgency::AtOnce,
         };
         self.acks.on_segment(now, urgency);
-        if fin && self.state == State::TimeWait {
+        if fin && self.state == State::TimeWait && span.end == self.receiver.next() {
             // The peer missed our ACK of its FIN: the wait begins anew.
             self.time_wait_until = Some(now + TIME_WAIT);
         }

@@ -54,11 +54,6 @@ impl Endpoint {
         self.sender.set_mss(now, u32::from(self.full_segment));
     }
 
-    /// Sets how long data may stay unacknowledged (RFC 9293 §3.9.1).
-    pub fn set_user_timeout(&mut self, timeout: Duration) {
-        self.sender.set_user_timeout(timeout);
-    }
-
     /// Whether the next bytes written begin a chunk of the send queue rather than fill one.
     pub fn begins_chunk(&self) -> bool {
         !self.pusher.joins_tail(&self.sender)
@@ -144,6 +139,12 @@ impl Endpoint {
         if std::mem::take(&mut self.syn_ack_due) && self.state == State::SynReceived {
             *segment = Segment::default();
             self.answer_syn(now, segment);
+            return Some(Transmit::Control);
+        }
+        if self.take_keep_alive_probe() {
+            *segment = Segment::default();
+            // A number that the peer has acknowledged: it must answer with an ACK (RFC 9293 §3.8.4).
+            self.bare_ack(now, Offset(self.sender.nxt().0.saturating_sub(1)), segment);
             return Some(Transmit::Control);
         }
         if self.acks.is_due() && self.synchronized() {

@@ -7,6 +7,8 @@ mod copies;
 mod flow_control;
 mod handshake;
 mod hostile;
+mod liveness;
+mod time_wait;
 mod transfer;
 
 use super::*;

@@ -16,6 +16,29 @@ fn each_timeout_doubles_the_rto() {
     }
 }
 
+/// RFC 6069 §4, Linux `tcp_ld_RTO_revert`.
+#[test]
+fn an_unreachable_path_takes_back_a_doubling() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    let undo = |flow: &mut Script, ms| flow.sender.undo_backoff(Instant::from_millis(ms));
+    flow.writes(3).sends("1-3").rto(280);
+    undo(&mut flow, 80); // there was no timeout
+    flow.rto(280).timer(Timer::Rto, 360);
+    flow.expires(Timer::Rto, 360).sends("rto 1").rto(560).timer(Timer::Rto, 920);
+    undo(&mut flow, 400);
+    flow.rto(280).timer(Timer::Rto, 640);
+    undo(&mut flow, 410); // nothing is left to take back
+    flow.rto(280).timer(Timer::Rto, 640);
+    flow.expires(Timer::Rto, 640).sends("rto 1").rto(560).timer(Timer::Rto, 1200);
+    // The shorter timeout has passed: it is due at once, and doubles the RTO again.
+    undo(&mut flow, 1000);
+    flow.expires(Timer::Rto, 1000).sends("rto 1").rto(560);
+    // New data is acknowledged: the next timeouts are others.
+    flow.at(1010).ack(1).sent();
+    undo(&mut flow, 1020);
+    assert_eq!(flow.sender.timeouts(), 0);
+}
+
 //= test: RFC 6298 §5.4
 //= test: RFC 5681 §3.1
 //= test: RFC 6675 §5.1
