@@ -151,6 +151,9 @@ impl From<HostError> for io::Error {
             HostError::Ended(Closed::ByReset) => ErrorKind::ConnectionReset,
             HostError::Ended(how) | HostError::Unopened { how, .. } => match how {
                 Closed::ByTimeout => ErrorKind::TimedOut,
+                Closed::Unreachable(Unreachable::Port | Unreachable::Protocol) => ErrorKind::ConnectionRefused,
+                Closed::Unreachable(Unreachable::Net) => ErrorKind::NetworkUnreachable,
+                Closed::Unreachable(Unreachable::Host | Unreachable::Prohibited) => ErrorKind::HostUnreachable,
                 Closed::Gracefully | Closed::ByReset | Closed::ByAbort => ErrorKind::ConnectionAborted,
             },
         };
