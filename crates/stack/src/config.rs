@@ -17,8 +17,10 @@ pub struct Config {
     /// segments that were read together are answered together, as Linux answers what GRO joined. That
     /// takes fewer ACKs and is faster.
     pub answer_each: bool,
-    /// Connections at most, those in TIME-WAIT included.
+    /// Connections at most.
     pub most_connections: usize,
+    /// Connections in TIME-WAIT that their applications have let go of, at most. Beyond that the oldest is forgotten.
+    pub most_time_waits: usize,
     /// Memory that out-of-order data of all connections takes at most, bookkeeping included, in bytes. Above it, the
     /// connections with the most of it lose theirs, and their peers retransmit it.
     pub most_out_of_order: usize,
@@ -32,6 +34,7 @@ impl Config {
             tcp: TcpOptions::default(),
             answer_each: false,
             most_connections: 1 << 16,
+            most_time_waits: 1 << 16,
             most_out_of_order: 128 << 20,
         }
     }

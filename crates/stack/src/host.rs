@@ -21,7 +21,9 @@
 //! are answered when a batch has been read. Out-of-order segments are answered at once, because the peer
 //! counts dupACKs.
 //!
-//! Deviations: a connection in TIME-WAIT keeps its whole state except for the streams' bytes. A segment that
+//! A connection in TIME-WAIT that its application has let go of is kept in an entry of at most 60 bytes.
+//!
+//! Deviation: a segment that
 //! turned out too long for its path is cut when it is retransmitted, which waits for the retransmission
 //! timer. There is no ECN.
 
@@ -33,6 +35,7 @@ mod listeners;
 mod output;
 mod secret;
 mod table;
+mod time_wait;
 
 #[cfg(test)]
 mod tests;
@@ -59,6 +62,7 @@ use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use table::Table;
 use thiserror::Error;
+use time_wait::TimeWaits;
 
 use crate::{Config, TcpOptions};
 
@@ -213,6 +217,7 @@ pub struct Host {
     secret: Secret,
     table: Table,
     listeners: Listeners,
+    time_waits: TimeWaits,
     /// Connections with something to transmit, each once.
     dirty: VecDeque<u32>,
     /// Connections with an event, each once.
@@ -235,6 +240,7 @@ impl Host {
             secret,
             table: Table::default(),
             listeners: Listeners::default(),
+            time_waits: TimeWaits::default(),
             dirty: VecDeque::new(),
             events: VecDeque::new(),
             challenges: ChallengeBudget::default(),
@@ -292,11 +298,17 @@ impl Host {
         let along = |port| Endpoints { src: SocketAddr::new(local.ip(), port), dst: remote };
         let path = match local.port() {
             0 => {
-                let free = |path: &Endpoints| self.table.find(path).is_none() && !self.listeners.has(path.src);
+                let (table, listeners, time_waits) = (&self.table, &self.listeners, &mut self.time_waits);
+                let free =
+                    |path: &Endpoints| table.find(path).is_none() && !listeners.has(path.src) && !time_waits.has(path);
                 let found = self.secret.ports(local.ip(), remote).map(along).find(free);
                 found.ok_or(HostError::Exhausted(remote))?
             }
-            port => Some(along(port)).filter(|path| self.table.find(path).is_none()).ok_or(HostError::InUse(local))?,
+            port => {
+                let path = along(port);
+                let taken = self.table.find(&path).is_some() || self.time_waits.has(&path);
+                if taken { Err(HostError::InUse(local)) } else { Ok(path) }?
+            }
         };
         let index = self.open(now, path, options, Origin::Connected, None);
         self.mark_dirty(index);
@@ -521,6 +533,17 @@ impl Host {
         self.table.len()
     }
 
+    /// The number of connections in TIME-WAIT that their applications have let go of. They are none of
+    /// [`connections`](Self::connections).
+    pub fn time_waits(&self) -> usize {
+        self.time_waits.len()
+    }
+
+    /// The memory of what is kept of connections in TIME-WAIT, in bytes.
+    pub fn time_wait_memory(&self) -> usize {
+        self.time_waits.memory()
+    }
+
     /// Whether a connection is not over, or in use.
     pub fn has_unfinished(&self) -> bool {
         self.table.len() > 0
@@ -564,11 +587,12 @@ impl Host {
 
     /// When [`on_timer`](Self::on_timer) is due next.
     pub fn next_timer(&self) -> Option<Instant> {
-        self.table.next_deadline()
+        self.table.next_deadline().into_iter().chain(self.time_waits.next()).min()
     }
 
     /// Lets timers go off that are due.
     pub fn on_timer(&mut self, now: Instant) {
+        self.time_waits.end_due(now);
         while let Some(index) = self.table.take_due(now) {
             if let Some(connection) = self.table.at_mut(index) {
                 connection.on_time(now);

@@ -6,6 +6,7 @@ use std::{
 };
 
 use recoup_recovery::State as RecoveryState;
+use recoup_tcp::TimeWaitAnswer;
 use recoup_units::Instant;
 use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, SeqNumber, decode, decode_unverified};
 
@@ -30,6 +31,8 @@ enum Addressee {
     Connection(u32),
     /// It is a SYN about which the application is to decide.
     Decision,
+    /// A connection in TIME-WAIT, which gives this answer.
+    TimeWait(Option<Segment>),
     Nobody,
 }
 
@@ -74,7 +77,11 @@ impl Host {
         }
         match self.addressee(now, decoded) {
             Addressee::Connection(index) => self.deliver(now, index, &decoded.segment, payload, sink),
-            Addressee::Decision => {}
+            Addressee::Decision | Addressee::TimeWait(None) => {}
+            Addressee::TimeWait(Some(answer)) => {
+                let path = decoded.endpoints.reverse();
+                self.stats.packets_out += self.egress.send_bare(&path, &answer, sink);
+            }
             Addressee::Nobody => self.on_nobody(now, decoded, sink),
         }
         true
@@ -84,7 +91,17 @@ impl Host {
     fn addressee(&mut self, now: Instant, decoded: &Decoded) -> Addressee {
         let path = decoded.endpoints.reverse();
         let Some(index) = self.table.find_again(&path) else {
-            return self.welcome(now, decoded, None);
+            return match self.time_waits.on_segment(now, &path, &decoded.segment) {
+                None | Some(TimeWaitAnswer::Ended) => self.welcome(now, decoded, None),
+                Some(TimeWaitAnswer::BeginsAnew(least)) => self.welcome(now, decoded, Some(least)),
+                Some(TimeWaitAnswer::Nothing) => Addressee::TimeWait(None),
+                Some(TimeWaitAnswer::Acknowledge(answer)) => Addressee::TimeWait(Some(answer)),
+                Some(TimeWaitAnswer::Challenge(answer)) => {
+                    let spent = self.challenges.spend(now, &self.secret);
+                    self.stats.challenges_withheld += u64::from(!spent);
+                    Addressee::TimeWait(spent.then_some(answer))
+                }
+            };
         };
         let anew = self.table.at_mut(index).and_then(|c| c.tcp.endpoint().begins_anew(now, &decoded.segment));
         if anew.is_some() && self.listeners.at(path.src).is_some() {

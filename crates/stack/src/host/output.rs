@@ -390,7 +390,11 @@ impl Host {
             self.listeners.give_place(listener);
             self.make_ready(index, listener);
         }
-        if closed && (released || unknown) {
+        let waits = released.then(|| self.table.time_wait(index)).flatten();
+        if let Some((path, wait)) = waits {
+            self.time_waits.insert(&path, wait, self.config.most_time_waits);
+            self.table.free(index);
+        } else if closed && (released || unknown) {
             self.table.free(index);
         } else {
             if closed {

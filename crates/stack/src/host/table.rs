@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use recoup_tcp::{Config, SendLimits};
+use recoup_tcp::{Config, SendLimits, TimeWait};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 
@@ -51,6 +51,12 @@ impl Table {
     /// The number of connections.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+
+    /// What is to be kept of a connection that is in TIME-WAIT and owes no segment.
+    pub fn time_wait(&self, index: u32) -> Option<(Endpoints, TimeWait)> {
+        let connection = &self.slots.get(index as usize)?.connection;
+        Some((connection.path, TimeWait::of(connection.tcp.endpoint())?))
     }
 
     /// The numbers of all connections.

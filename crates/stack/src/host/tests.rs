@@ -420,7 +420,7 @@ fn a_syn_in_time_wait_opens_anew() {
     server.poll_transmit(now, &mut |_: &[u8]| {});
     let fin = segment(9, 101, isn.wrapping_add(2), Flags::ACK | Flags::FIN, b"");
     answers(server, now, &fin);
-    assert_eq!(server.connections(), 1);
+    assert_eq!((server.connections(), server.time_waits()), (0, 1));
     let old = answers(server, now, &segment(9, 50, 0, Flags::SYN, b""));
     assert_eq!(old[0].flags, Flags::ACK, "an old SYN is challenged");
     let new = answers(server, now, &segment(9, 200, 0, Flags::SYN, b""));
