@@ -17,7 +17,7 @@ mod tcp_ip;
 use crate::{case::Case, versions::version_of};
 use ::smoltcp::socket::tcp::CongestionControl;
 use clap::{Args, ValueEnum};
-use recoup_net::host::{TunDevice, TunOptions};
+use recoup_net::{TunDevice, TunOptions};
 use std::{
     error::Error,
     net::{IpAddr, SocketAddr},

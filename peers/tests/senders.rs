@@ -2,7 +2,7 @@
 //!
 //! The tests need root and TUN. Without them they are skipped, or fail if RECOUP_REQUIRE_TOOLS is set.
 
-use recoup_net::{Namespace, host::TunDevice};
+use recoup_net::{Namespace, TunDevice};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream},

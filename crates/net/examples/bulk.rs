@@ -19,12 +19,11 @@ fn main() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use recoup_net::{
-        Namespace,
-        host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions},
-        set_receive_low_water_mark,
+    use recoup_net::{Namespace, TunDevice, TunOptions, set_receive_low_water_mark};
+    use recoup_stack::{
+        Config, Driver,
+        host::{ConnectionId, Host, Read, Secret},
     };
-    use recoup_recovery::Mechanisms;
     use recoup_tcp::State;
     use rustix::{
         net::{RecvFlags, recv},
@@ -106,8 +105,8 @@ mod linux {
     fn measure(sends: bool, offloads: bool, mtu: u16, bytes: u64) -> Result<Taken, Failed> {
         stay_on_one_processor();
         let device = TunDevice::open_with(&TunOptions { mtu, address: None, offloads })?;
-        let settings = Settings::new(Mechanisms::LINUX_6, mtu);
-        let host = Host::new(settings, device.host_addresses(), Secret::draw()?);
+        let config = Config::new(device.host_addresses().iter().copied());
+        let host = Host::new(config, mtu, Secret::draw()?);
         let kernel = device.kernel_addresses()[0];
         let mut driver = Driver::new(host, device);
         let listener = TcpListener::bind(SocketAddr::new(kernel, 0))?;

@@ -5,7 +5,7 @@ use std::{ffi::OsString, io};
 use recoup_path::ChainError;
 use thiserror::Error;
 
-use crate::host::HostError;
+use recoup_stack::host::HostError;
 
 /// Why the emulator, the testbed or a device fails.
 #[derive(Debug, Error)]

@@ -5,8 +5,8 @@
 //! writes reach the other. A [`Relay`] carries them through two [`Chain`](recoup_path::Chain)s, the hops
 //! of the simulator, driven by the system's monotonic clock. [`Wire::run`] starts a command inside.
 //!
-//! [`host`] runs Recoup's endpoints on real packets, and [`testbed`] runs single flows over a path,
-//! between the kernel's TCP and Recoup's.
+//! A [`TunDevice`] carries the packets of a stack ([`recoup_stack`]), with the kernel at its other end. [`testbed`] runs
+//! single flows over a path, between the kernel's TCP and Recoup's.
 //!
 //! Nothing outlasts its process, even if it is killed. The namespace has no name and the devices are not
 //! persistent, so the kernel removes them when their descriptors are closed. The command and all
@@ -17,20 +17,22 @@
 //! | `netlink`, `namespace`, `wire`, `address` | TUN devices and network namespaces that vanish with their process; the ends of an emulated path |
 //! | `relay`, `packet`, `clock`, `log`, `capture`, `report` | the emulator: packets through two chains in real time, their outcomes and delays |
 //! | `tun`, `vnet`, `buffers`, `write_batch` | devices with and without offloads; packets written in batches (io_uring) |
-//! | `host` | connections on real packets: demultiplexing, timers, checksums, ICMP, the budget of challenge ACKs |
+//! | `tun_device`, `link_mtu`, `waiting`, `async_device` | a TUN device for a stack; threads wait for it, or tasks of tokio |
 //! | `packet_socket`, `interface` | frames of interfaces: rings shared with the kernel, filters, several rings in the order of time |
 //! | `testbed` (`meter`, `events`, `switch`) | a flow between two namespaces, with the kernel's TCP or a host of ours at either end; its cost, measured by its packets |
 
 #![cfg(target_os = "linux")]
 
 mod address;
+#[cfg(feature = "tokio")]
+mod async_device;
 mod buffers;
 mod capture;
 mod clock;
 mod command;
 mod error;
-pub mod host;
 mod interface;
+mod link_mtu;
 mod log;
 mod namespace;
 mod netlink;
@@ -41,10 +43,14 @@ mod report;
 mod socket;
 pub mod testbed;
 mod tun;
+mod tun_device;
+mod waiting;
 mod wire;
 mod write_batch;
 
 pub use address::{Addresses, Block};
+#[cfg(feature = "tokio")]
+pub use async_device::AsyncDevice;
 pub use capture::{PacketCapture, Tap};
 pub use clock::{Clock, be_punctual};
 pub use command::{Running, Signaller};
@@ -62,4 +68,5 @@ pub use relay::{Ends, Relay, carries_super_packets};
 pub use report::{Counts, DeliveryError, Report};
 pub use socket::{namespace_cookie, set_receive_low_water_mark};
 pub use tun::Tun;
+pub use tun_device::{TunDevice, TunOptions};
 pub use wire::Wire;

@@ -45,16 +45,32 @@ impl WriteBatch {
     }
 
     /// Takes a packet that [`submit`](Self::submit) writes. Returns how many packets the device refused meanwhile.
-    pub fn push(&mut self, tun: &Tun, packet: &[u8]) -> u64 {
-        if packet.len() > self.longest {
+    pub fn push(&mut self, tun: &Tun, packet: [&[u8]; 3]) -> u64 {
+        let len = packet.iter().map(|part| part.len()).sum();
+        if len > self.longest {
             // The device refuses it, too.
             return self.submit(tun) + 1;
         }
         let full = self.lengths.len() == PACKETS;
         let refused = if full { self.submit(tun) } else { 0 };
-        let begin = self.lengths.len() * self.longest;
-        self.places[begin..begin + packet.len()].copy_from_slice(packet);
-        self.lengths.push(packet.len());
+        let mut at = self.lengths.len() * self.longest;
+        for part in packet {
+            self.places[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        }
+        self.lengths.push(len);
+        refused
+    }
+
+    /// Has room for packets of up to `longest` bytes from now on, if it had less. Returns how many packets the device
+    /// refused meanwhile.
+    pub fn grow(&mut self, tun: &Tun, longest: usize) -> u64 {
+        if longest <= self.longest {
+            return 0;
+        }
+        let refused = self.submit(tun);
+        self.longest = longest;
+        self.places = vec![0; PACKETS * longest].into_boxed_slice();
         refused
     }
 

@@ -15,10 +15,7 @@
 //! An idle connection holds an entry in a map.
 
 use super::{Failed, Options, PORT, REQUEST, announce, open_device};
-use recoup_net::{
-    LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader,
-    host::{Device, TunDevice},
-};
+use recoup_net::{LONGEST_SUPER_PACKET, TunDevice, VNET_HEADER_LEN, VnetHeader};
 use recoup_wire::{
     Endpoints, Flags, Payload, Segment, SeqNumber, TCP_CHECKSUM_OFFSET, decode_unverified, encode, encode_headers,
 };
@@ -56,7 +53,7 @@ pub fn run(options: &Options) -> Result<(), Failed> {
     let mut packet = vec![0; LONGEST_SUPER_PACKET];
     loop {
         while sender.send_bursts()? {}
-        if let Some((_, len)) = sender.device.read_frame(&mut packet)? {
+        if let Some((_, len)) = sender.device.tun().read_frame(&mut packet)? {
             sender.receive(&packet[..len])?;
         }
     }
@@ -162,7 +159,7 @@ impl Sender {
     fn send(&mut self, segment: &Segment, path: &Endpoints) -> Result<(), Failed> {
         let mut packet = Vec::new();
         encode(segment, path, 0, Payload::Bytes(&[]), &mut packet)?;
-        Ok(self.device.write(&packet)?)
+        Ok(self.device.tun().write(&packet)?)
     }
 }
 

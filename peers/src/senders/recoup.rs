@@ -1,17 +1,20 @@
 //! Recoup's TCP.
 
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
-use recoup_net::host::{ConnectionId, Driver, Host, HostError, Read, Secret, Settings, TunDevice};
-use recoup_recovery::Profile;
+use recoup_net::TunDevice;
+use recoup_stack::{
+    Config, Driver, TcpOptions,
+    host::{ConnectionId, Host, HostError, Read, Secret},
+};
 use std::{collections::HashMap, net::SocketAddr, time::Duration};
 
 pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
     let (device, address) = open_device(options)?;
-    let mut settings = Settings::new(*profile.parse::<Profile>()?.mechanisms(), options.mtu);
-    settings.send_buffer = BUFFER;
-    settings.endpoint.nagle = false;
-    let mut host = Host::new(settings, device.host_addresses(), Secret::draw()?);
-    host.listen(SocketAddr::new(address, PORT))?;
+    let mut tcp = TcpOptions { send_buffer: BUFFER as u64, ..TcpOptions::of_profile(profile)? };
+    tcp.endpoint.nagle = false;
+    let config = Config { tcp, ..Config::new(device.host_addresses().iter().copied()) };
+    let mut host = Host::new(config, options.mtu, Secret::draw()?);
+    let listener = host.listen(SocketAddr::new(address, PORT))?;
     let mut driver = Driver::new(host, device);
     announce(address);
     let mut answers = HashMap::new();
@@ -19,6 +22,10 @@ pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
         driver.turn(Duration::from_secs(1))?;
         while let Some(event) = driver.host.next_event() {
             let id = event.connection;
+            if event.opened {
+                // What is returned has been announced.
+                let _ = driver.host.accept(listener);
+            }
             let answer = answers.entry(id).or_insert_with(Answer::default);
             if event.closed.is_some() || answer.advance(&mut driver, id).is_err() {
                 answers.remove(&id);

@@ -22,10 +22,7 @@
 //! with the pages it has written so far. It is over ten seconds after its end (TIME-WAIT).
 
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
-use recoup_net::{
-    LONGEST_SUPER_PACKET, VnetHeader,
-    host::{Device as _, TunDevice},
-};
+use recoup_net::{LONGEST_SUPER_PACKET, TunDevice, VnetHeader};
 use recoup_wire::TCP_CHECKSUM_OFFSET;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use smoltcp::{
@@ -218,7 +215,7 @@ impl phy::Device for Phy {
     type TxToken<'a> = Room<'a>;
 
     fn receive(&mut self, _now: Instant) -> Option<(Received<'_>, Room<'_>)> {
-        let read = self.device.read_frame(&mut self.received);
+        let read = self.device.tun().read_frame(&mut self.received);
         let (_, len) = read.unwrap_or_else(|error| {
             self.error = Some(error);
             None
@@ -235,7 +232,7 @@ impl phy::Device for Phy {
         let mut capabilities = DeviceCapabilities::default();
         capabilities.medium = Medium::Ip;
         capabilities.max_transmission_unit = self.mtu;
-        if self.device.offloads() {
+        if self.device.tun().offloads() {
             let segments = (LONGEST_SUPER_PACKET - HEADERS) / self.segment;
             capabilities.segmentation.tcpv4 = NonZeroUsize::new(HEADERS + segments * self.segment);
             capabilities.checksum.tcp = Checksum::None;
@@ -265,9 +262,10 @@ impl phy::TxToken for Room<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         let packet = &mut self.packet[..len];
         let result = f(packet);
-        let header = if self.device.offloads() { leave_to_kernel(packet, self.segment) } else { VnetHeader::default() };
+        let header =
+            if self.device.tun().offloads() { leave_to_kernel(packet, self.segment) } else { VnetHeader::default() };
         // A packet that the device refuses is lost, as on any network.
-        let _ = self.device.write_frame(&header, [packet, &[], &[]]);
+        let _ = self.device.tun().write_frame(&header, [packet, &[], &[]]);
         result
     }
 

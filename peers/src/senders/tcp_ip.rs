@@ -15,7 +15,7 @@
 //! An idle connection holds two tasks and three channels, which allocate their slots as they are used.
 
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
-use recoup_net::host::TunDevice;
+use recoup_net::TunDevice;
 use std::{
     io,
     net::SocketAddr,

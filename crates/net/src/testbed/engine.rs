@@ -20,16 +20,19 @@ use super::{
     run::{FlowRun, LOOK},
 };
 use crate::{
-    Namespace, NetError,
+    Namespace, NetError, TunDevice, TunOptions,
     clock::{be_punctual, monotonic},
-    host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice},
+};
+use recoup_stack::{
+    Driver, TcpOptions,
+    host::{ConnectionId, Host, Read, Secret},
 };
 
 /// The port on which a Recoup server listens.
 pub(super) const PORT: u16 = 5001;
 
 /// Bytes that may wait for an ACK: more than a flow has in flight.
-const SEND_BUFFER: usize = 64 << 20;
+const SEND_BUFFER: u64 = 64 << 20;
 
 /// A flow to take part in, and where the report goes.
 struct Task {
@@ -48,20 +51,18 @@ pub(super) struct Engine {
 impl Engine {
     /// Starts a host whose endpoints have this configuration.
     pub fn start(namespace: &Namespace, config: Config, mtu: u16) -> Result<Self, NetError> {
-        let device = namespace.run(move || TunDevice::open(mtu))??;
+        // The kernel forwards the packets to the path, where they are measured one by one.
+        let options = TunOptions { mtu, offloads: false, ..TunOptions::default() };
+        let device = namespace.run(move || TunDevice::open_with(&options))??;
         let addresses = device.host_addresses().to_vec();
         let address = addresses.first().copied();
         let address = address.unwrap_or_else(|| unreachable!("a device has addresses"));
-        let settings = Settings {
-            endpoint: config,
-            send_buffer: SEND_BUFFER,
-            unsent: SEND_BUFFER,
-            answer_each: true,
-            ..Settings::new(config.mechanisms, mtu)
-        };
+        let tcp =
+            TcpOptions { endpoint: config, send_buffer: SEND_BUFFER, unsent: SEND_BUFFER, ..TcpOptions::default() };
+        let config = recoup_stack::Config { tcp, answer_each: true, ..recoup_stack::Config::new(addresses) };
         let secret = Secret::draw().map_err(NetError::system("draw random numbers"))?;
         let (tasks, to_do) = channel();
-        let main = move || run(Driver::new(Host::new(settings, &addresses, secret), device), &to_do);
+        let main = move || run(Driver::new(Host::new(config, mtu, secret), device), &to_do);
         thread::Builder::new().name("engine".into()).spawn(main).map_err(NetError::system("start a thread"))?;
         Ok(Self { address, tasks })
     }
@@ -89,6 +90,11 @@ fn run(mut driver: Driver<TunDevice>, tasks: &Receiver<Task>) {
     }
 }
 
+/// Runs the host until it has events, for `most` at the longest.
+fn turn(driver: &mut Driver<TunDevice>, most: Duration) -> Result<(), NetError> {
+    driver.turn(most).map_err(NetError::system("run a stack"))
+}
+
 /// Connects, and takes the client's part.
 fn request(driver: &mut Driver<TunDevice>, flow: &FlowRun) -> Result<SenderReport, NetError> {
     let now = driver.now();
@@ -101,9 +107,11 @@ fn serve(driver: &mut Driver<TunDevice>, flow: &FlowRun) -> Result<SenderReport,
     // An error says that it listens already, since an earlier flow.
     let _ = driver.host.listen(SocketAddr::new([0; 4].into(), PORT));
     while !flow.is_over() {
-        driver.turn(LOOK)?;
+        turn(driver, LOOK)?;
         while let Some(event) = driver.host.next_event() {
-            if event.opened {
+            if let Some(listener) = driver.host.listener(event.connection).filter(|_| event.opened) {
+                // What is returned has been announced.
+                let _ = driver.host.accept(listener);
                 return run_application(driver, event.connection, Side::Server, flow);
             }
         }
@@ -148,7 +156,7 @@ fn run_application(
         }
         let due = application.due();
         let wait = due.map_or(LOOK, |due| due.since(driver.now()).min(LOOK));
-        driver.turn(wait)?;
+        turn(driver, wait)?;
     }
     let events = SenderEvents {
         started_at: monotonic().saturating_sub(driver.now().as_nanos()),
@@ -162,7 +170,7 @@ fn run_application(
     });
     // An error says that the connection has ended already.
     let _ = driver.host.abort(id);
-    driver.turn(Duration::ZERO)?;
+    turn(driver, Duration::ZERO)?;
     Ok(report.unwrap_or_default())
 }
 

@@ -14,7 +14,7 @@ const PACKET: [u8; LEN] = {
     packet
 };
 
-/// Writes 150 packets, three of which the device refuses, in the calling thread's namespace. Returns how many the batch
+/// Writes 151 packets, three of which the device refuses, in the calling thread's namespace. Returns how many the batch
 /// says it refused, and how many the device counted.
 fn write(with_ring: bool) -> Result<(u64, u64), NetError> {
     let tun = Tun::create("batch0")?;
@@ -27,11 +27,15 @@ fn write(with_ring: bool) -> Result<(u64, u64), NetError> {
     for number in 0..150 {
         let no_packet = [0; LEN];
         refused += match number {
-            3 | 149 => batch.push(&tun, &no_packet),
-            70 => batch.push(&tun, &[0; LEN + 1]),
-            _ => batch.push(&tun, &PACKET),
+            3 | 149 => batch.push(&tun, [&no_packet, &[], &[]]),
+            70 => batch.push(&tun, [&[0; LEN + 1], &[], &[]]),
+            // The same packet in one part and in three.
+            100.. => batch.push(&tun, [&PACKET[..20], &PACKET[20..21], &PACKET[21..]]),
+            _ => batch.push(&tun, [&PACKET, &[], &[]]),
         };
     }
+    refused += batch.grow(&tun, LEN + 1);
+    refused += batch.push(&tun, [&PACKET, &[0], &[]]);
     refused += batch.submit(&tun);
     assert_eq!(batch.submit(&tun), 0, "nothing is written twice");
     let devices = fs::read_to_string("/proc/thread-self/net/dev");
@@ -46,7 +50,7 @@ fn every_packet_is_written_once_or_counted_as_refused() {
     for with_ring in [true, false] {
         let written = Namespace::new().and_then(|namespace| namespace.run(move || write(with_ring))?);
         match written {
-            Ok(counts) => assert_eq!(counts, (3, 147), "with a ring: {with_ring}"),
+            Ok(counts) => assert_eq!(counts, (3, 148), "with a ring: {with_ring}"),
             Err(error) => return skip(error),
         }
     }

@@ -13,11 +13,11 @@ mod peers;
 mod wire;
 
 use crate::{alone, beside_others};
-use recoup_net::{
-    Namespace,
-    host::{Host, Secret, Settings, TunDevice},
+use recoup_net::{Namespace, TunDevice, TunOptions};
+use recoup_stack::{
+    Config,
+    host::{Host, Secret},
 };
-use recoup_recovery::Mechanisms;
 use recoup_testing::skip;
 use std::time::Duration;
 
@@ -28,23 +28,25 @@ const MTU: u16 = 1500;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs a test in a namespace with a TUN device, if the system permits it.
-fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
+fn with_device(test: impl FnOnce(&mut TunDevice) + Send + 'static) {
     let _beside = beside_others();
     in_namespace(test);
 }
 
 /// Runs the test with a device while no other test of the process runs.
-fn with_device_alone(test: impl FnOnce(&TunDevice) + Send + 'static) {
+fn with_device_alone(test: impl FnOnce(&mut TunDevice) + Send + 'static) {
     let _alone = alone();
     in_namespace(test);
 }
 
-fn in_namespace(test: impl FnOnce(&TunDevice) + Send + 'static) {
+fn in_namespace(test: impl FnOnce(&mut TunDevice) + Send + 'static) {
     let namespace = match Namespace::new() {
         Ok(namespace) => namespace,
         Err(e) => return skip(e),
     };
-    let ran = namespace.run(move || TunDevice::open(MTU).map(|device| test(&device)));
+    // Packets are lost, made and looked at one by one.
+    let options = TunOptions { mtu: MTU, offloads: false, ..TunOptions::default() };
+    let ran = namespace.run(move || TunDevice::open_with(&options).map(|mut device| test(&mut device)));
     match ran.expect("the test in the namespace failed") {
         Ok(()) => {}
         Err(e) => skip(e),
@@ -52,10 +54,10 @@ fn in_namespace(test: impl FnOnce(&TunDevice) + Send + 'static) {
 }
 
 /// A host with the device's addresses and changed settings.
-fn host_with(device: &TunDevice, change: impl FnOnce(&mut Settings)) -> Host {
-    let mut settings = Settings::new(Mechanisms::LINUX_6, MTU);
-    change(&mut settings);
-    Host::new(settings, device.host_addresses(), Secret::from_key([1; 16]))
+fn host_with(device: &TunDevice, change: impl FnOnce(&mut Config)) -> Host {
+    let mut config = Config::new(device.host_addresses().iter().copied());
+    change(&mut config);
+    Host::new(config, MTU, Secret::from_key([1; 16]))
 }
 
 fn host(device: &TunDevice) -> Host {

@@ -6,7 +6,8 @@ mod peers;
 
 use faulty::{Faults, Faulty};
 use peers::{bytes, host, kernel_pulls, kernel_pushes, trade, with_device};
-use recoup_net::host::{Driver, TunDevice};
+use recoup_net::TunDevice;
+use recoup_stack::Driver;
 use std::{
     net::{IpAddr, SocketAddr, TcpListener, TcpStream},
     thread,

@@ -1,7 +1,11 @@
 //! A small application on Recoup's side of a connection, and one on the kernel's.
 
 use crate::faults::PATIENCE;
-use recoup_net::host::{ConnectionId, Device, Driver, HostError, Read};
+use recoup_stack::{
+    Driver,
+    device::Wait,
+    host::{ConnectionId, HostError, Read},
+};
 use recoup_tcp::Closed;
 use std::{
     io::{Read as _, Write as _},
@@ -50,7 +54,7 @@ impl Conversation {
     }
 
     /// Runs the host for a moment, then reads and writes.
-    pub fn step<D: Device>(&mut self, driver: &mut Driver<D>) {
+    pub fn step<D: Wait>(&mut self, driver: &mut Driver<D>) {
         driver.turn(Duration::from_millis(5)).unwrap();
         while let Some(event) = driver.host.next_event() {
             if event.connection == self.id {
@@ -61,12 +65,12 @@ impl Conversation {
     }
 
     /// Reads and writes as much as possible.
-    pub fn exchange<D: Device>(&mut self, driver: &mut Driver<D>) {
+    pub fn exchange<D: Wait>(&mut self, driver: &mut Driver<D>) {
         self.read(driver);
         self.write(driver);
     }
 
-    pub fn read<D: Device>(&mut self, driver: &mut Driver<D>) {
+    pub fn read<D: Wait>(&mut self, driver: &mut Driver<D>) {
         let now = driver.now();
         while self.reads && !self.end && self.failed.is_none() {
             match driver.host.read(now, self.id, &mut self.chunk) {
@@ -78,7 +82,7 @@ impl Conversation {
         }
     }
 
-    fn write<D: Device>(&mut self, driver: &mut Driver<D>) {
+    fn write<D: Wait>(&mut self, driver: &mut Driver<D>) {
         let now = driver.now();
         let until = self.outgoing.len().min(self.allowed);
         if self.sent >= until || self.failed.is_some() {
@@ -97,7 +101,7 @@ impl Conversation {
     }
 
     /// Continues until a condition holds.
-    pub fn until<D: Device>(&mut self, driver: &mut Driver<D>, what: &str, holds: impl Fn(&Self, &Driver<D>) -> bool) {
+    pub fn until<D: Wait>(&mut self, driver: &mut Driver<D>, what: &str, holds: impl Fn(&Self, &Driver<D>) -> bool) {
         let began = Instant::now();
         while !holds(self, driver) {
             let (sent, all) = (self.sent, self.outgoing.len());
@@ -114,7 +118,7 @@ impl Conversation {
 }
 
 /// Runs the host until a condition holds.
-pub fn until<D: Device>(driver: &mut Driver<D>, what: &str, holds: impl Fn(&Driver<D>) -> bool) {
+pub fn until<D: Wait>(driver: &mut Driver<D>, what: &str, holds: impl Fn(&Driver<D>) -> bool) {
     let began = Instant::now();
     while !holds(driver) {
         assert!(began.elapsed() < PATIENCE, "{what}");
@@ -124,10 +128,12 @@ pub fn until<D: Device>(driver: &mut Driver<D>, what: &str, holds: impl Fn(&Driv
 }
 
 /// Runs the host and its applications for a moment. New connections get `answer`.
-pub fn serve<D: Device>(driver: &mut Driver<D>, conversations: &mut Vec<Conversation>, answer: &[u8]) {
+pub fn serve<D: Wait>(driver: &mut Driver<D>, conversations: &mut Vec<Conversation>, answer: &[u8]) {
     driver.turn(Duration::from_millis(1)).unwrap();
     while let Some(event) = driver.host.next_event() {
         if event.opened {
+            let listener = driver.host.listener(event.connection);
+            assert!(listener.is_none_or(|listener| driver.host.accept(listener).is_some()));
             conversations.push(Conversation::new(event.connection, answer));
         }
         let known = conversations.iter_mut().find(|c| c.id == event.connection);

@@ -7,7 +7,7 @@ use crate::faults::{
     wire::Lossy,
     with_device,
 };
-use recoup_net::host::Driver;
+use recoup_stack::Driver;
 use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     thread,
@@ -80,8 +80,8 @@ fn at_30_percent_loss_both_streams_are_complete() {
     const CONNECTIONS: u64 = 4;
     with_device(|device| {
         let ours = SocketAddr::new(device.host_addresses()[0], 80);
-        let host = host_with(device, |settings| {
-            settings.endpoint.mechanisms.rto.max = LONGEST_TIMEOUT;
+        let host = host_with(device, |config| {
+            config.tcp.endpoint.mechanisms.rto.max = LONGEST_TIMEOUT;
         });
         let mut driver = Driver::new(host, Lossy::new(device, 1, 30));
         driver.host.listen(ours).unwrap();

@@ -6,17 +6,22 @@ use crate::faults::{
     craft::Crafter,
     host_with, with_device_alone,
 };
-use recoup_net::host::{Device, Driver, TunDevice};
+use recoup_net::{TunDevice, VnetHeader};
+use recoup_stack::{
+    Driver,
+    device::{Batch, Device, Properties, Wait},
+};
 use recoup_tcp::State;
 use recoup_units::SplitMix;
 use std::{
+    collections::VecDeque,
     io,
     net::{IpAddr, SocketAddr, TcpStream},
-    os::fd::{AsFd, BorrowedFd},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
@@ -39,7 +44,11 @@ fn seconds() -> Duration {
 
 /// A device on which noise arrives between packets.
 struct Noisy<'a> {
-    device: &'a TunDevice,
+    device: &'a mut TunDevice,
+    /// Genuine packets that have arrived.
+    genuine: VecDeque<Vec<u8>>,
+    /// The last batch ended because there was no genuine packet more.
+    drained: bool,
     draws: SplitMix,
     crafter: Crafter,
     /// When the noise ends.
@@ -49,31 +58,66 @@ struct Noisy<'a> {
     made: u64,
 }
 
-impl AsFd for Noisy<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.device.as_fd()
+impl Noisy<'_> {
+    /// The next genuine packet.
+    fn next_genuine(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if self.genuine.is_empty() {
+            let mut arrived = Batch::new();
+            self.device.receive(&mut arrived)?;
+            self.genuine.extend(arrived.iter().map(|(_, packet)| packet.to_vec()));
+        }
+        Ok(self.genuine.pop_front())
     }
 }
 
 impl Device for Noisy<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        if self.pending > 0 && Instant::now() < self.until {
-            self.pending -= 1;
-            self.made += 1;
-            let packet = self.crafter.packet();
-            buffer[..packet.len()].copy_from_slice(&packet);
-            return Ok(Some(packet.len()));
-        }
-        self.pending = self.draws.below(16);
-        let read = self.device.tun().read(buffer)?;
-        if let Some(len) = read {
-            self.crafter.see(&buffer[..len]);
-        }
-        Ok(read)
+    fn properties(&mut self) -> Properties {
+        self.device.properties()
     }
 
-    fn write(&mut self, packet: &[u8]) -> io::Result<()> {
-        self.device.tun().write(packet)
+    fn receive(&mut self, batch: &mut Batch) -> io::Result<()> {
+        // Noise alone must not keep the host from waiting.
+        if std::mem::take(&mut self.drained) {
+            return Ok(());
+        }
+        while !batch.is_full() {
+            if self.pending > 0 && Instant::now() < self.until {
+                self.pending -= 1;
+                self.made += 1;
+                batch.push(VnetHeader::default(), &self.crafter.packet());
+                continue;
+            }
+            self.pending = self.draws.below(16);
+            let Some(packet) = self.next_genuine()? else {
+                self.drained = true;
+                break;
+            };
+            self.crafter.see(&packet);
+            batch.push(VnetHeader::default(), &packet);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
+        self.device.send(header, packet)
+    }
+
+    fn flush(&mut self) -> u64 {
+        self.device.flush()
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.device.poll_ready(context)
+    }
+}
+
+impl Wait for Noisy<'_> {
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        self.device.wait(timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        self.device.waker()
     }
 }
 
@@ -100,19 +144,21 @@ fn trades(to: SocketAddr, up: &[u8], down: &[u8], stop: &AtomicBool) -> u64 {
 #[test]
 fn malformed_packets_do_no_harm() {
     with_device_alone(|device| {
-        let addresses = device.host_addresses();
+        let addresses = device.host_addresses().to_vec();
         for (seed, at) in addresses.iter().enumerate() {
             transfers_in_noise(device, *at, seed as u64, seconds() / addresses.len() as u32);
         }
     });
 }
 
-fn transfers_in_noise(device: &TunDevice, at: IpAddr, seed: u64, length: Duration) {
-    let host = host_with(device, |settings| settings.backlog = BACKLOG);
+fn transfers_in_noise(device: &mut TunDevice, at: IpAddr, seed: u64, length: Duration) {
+    let host = host_with(device, |config| config.tcp.backlog = BACKLOG);
     let noisy = Noisy {
-        device,
-        draws: SplitMix(seed),
         crafter: Crafter::new(seed + 100, device.host_addresses(), NOISY_PORT),
+        device,
+        genuine: VecDeque::new(),
+        drained: false,
+        draws: SplitMix(seed),
         until: Instant::now() + length,
         pending: 0,
         made: 0,

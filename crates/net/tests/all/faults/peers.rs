@@ -7,7 +7,11 @@ use crate::faults::{
     wire::Lossy,
     with_device,
 };
-use recoup_net::host::{Driver, Host, HostError, TunDevice};
+use recoup_net::TunDevice;
+use recoup_stack::{
+    Driver,
+    host::{Host, HostError},
+};
 use recoup_tcp::Closed;
 use std::{
     io::{ErrorKind, Read, Write},
@@ -21,8 +25,8 @@ const USER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A host with the user timeout [`USER_TIMEOUT`].
 fn impatient(device: &TunDevice) -> Host {
-    host_with(device, |settings| {
-        settings.endpoint.mechanisms.user_timeout = USER_TIMEOUT;
+    host_with(device, |config| {
+        config.tcp.endpoint.mechanisms.user_timeout = USER_TIMEOUT;
     })
 }
 
@@ -77,7 +81,7 @@ fn a_connection_to_a_vanished_peer_times_out_and_frees_its_memory() {
             driver.host.release(driver.now(), id).unwrap();
             until(&mut driver, "no connection", |d| d.host.connections() == 0);
             assert_eq!(driver.host.state(id), None);
-            assert_eq!(driver.host.next_deadline(), None);
+            assert_eq!(driver.host.next_timer(), None);
             drop(finish);
             server.join().unwrap();
         }

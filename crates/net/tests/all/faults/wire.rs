@@ -1,16 +1,19 @@
 //! A device that loses packets, or whose link is cut.
 
-use recoup_net::host::{Device, TunDevice};
+use recoup_net::{TunDevice, VnetHeader};
+use recoup_stack::device::{Batch, Device, Properties, Wait};
 use recoup_units::SplitMix;
 use std::{
     cell::Cell,
     io,
-    os::fd::{AsFd, BorrowedFd},
+    task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 /// A device that loses packets in both directions.
 pub struct Lossy<'a> {
-    device: &'a TunDevice,
+    device: &'a mut TunDevice,
+    batch: Batch,
     draws: SplitMix,
     /// Lost packets, in %.
     percent: Cell<u64>,
@@ -19,12 +22,12 @@ pub struct Lossy<'a> {
 }
 
 impl<'a> Lossy<'a> {
-    pub const fn new(device: &'a TunDevice, seed: u64, percent: u64) -> Self {
-        Self { device, draws: SplitMix(seed), percent: Cell::new(percent), lost: 0 }
+    pub fn new(device: &'a mut TunDevice, seed: u64, percent: u64) -> Self {
+        Self { device, batch: Batch::new(), draws: SplitMix(seed), percent: Cell::new(percent), lost: 0 }
     }
 
     /// A link without losses.
-    pub const fn not(device: &'a TunDevice) -> Self {
+    pub fn not(device: &'a mut TunDevice) -> Self {
         Self::new(device, 0, 0)
     }
 
@@ -45,23 +48,43 @@ impl<'a> Lossy<'a> {
     }
 }
 
-impl AsFd for Lossy<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.device.as_fd()
+impl Device for Lossy<'_> {
+    fn properties(&mut self) -> Properties {
+        self.device.properties()
+    }
+
+    fn receive(&mut self, batch: &mut Batch) -> io::Result<()> {
+        let mut arrived = std::mem::take(&mut self.batch);
+        arrived.clear();
+        self.device.receive(&mut arrived)?;
+        for (header, packet) in arrived.iter() {
+            if !self.loses() {
+                batch.push(*header, packet);
+            }
+        }
+        self.batch = arrived;
+        Ok(())
+    }
+
+    fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
+        if self.loses() { 0 } else { self.device.send(header, packet) }
+    }
+
+    fn flush(&mut self) -> u64 {
+        self.device.flush()
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.device.poll_ready(context)
     }
 }
 
-impl Device for Lossy<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        loop {
-            let read = self.device.tun().read(buffer)?;
-            if read.is_none() || !self.loses() {
-                return Ok(read);
-            }
-        }
+impl Wait for Lossy<'_> {
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        self.device.wait(timeout)
     }
 
-    fn write(&mut self, packet: &[u8]) -> io::Result<()> {
-        if self.loses() { Ok(()) } else { self.device.tun().write(packet) }
+    fn waker(&self) -> Waker {
+        self.device.waker()
     }
 }

@@ -1,14 +1,13 @@
 //! A device that loses, duplicates and delays packets in both directions.
 
-use recoup_net::{
-    VnetHeader,
-    host::{Device, TunDevice},
-};
+use recoup_net::{TunDevice, VnetHeader};
+use recoup_stack::device::{Batch, Device, Properties, Wait};
 use recoup_units::SplitMix;
 use std::{
     collections::VecDeque,
     io,
-    os::fd::{AsFd, BorrowedFd},
+    task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 /// The rates of faults, per thousand packets.
@@ -36,7 +35,8 @@ struct Frame {
 type Held = Option<(u32, Frame)>;
 
 pub struct Faulty<'a> {
-    device: &'a TunDevice,
+    device: &'a mut TunDevice,
+    batch: Batch,
     faults: Faults,
     draws: SplitMix,
     held_out: Held,
@@ -50,9 +50,10 @@ pub struct Faulty<'a> {
 }
 
 impl<'a> Faulty<'a> {
-    pub fn new(device: &'a TunDevice, faults: Faults) -> Self {
+    pub fn new(device: &'a mut TunDevice, faults: Faults) -> Self {
         Self {
             device,
+            batch: Batch::new(),
             faults,
             draws: SplitMix(faults.seed << 32),
             held_out: None,
@@ -92,48 +93,52 @@ impl<'a> Faulty<'a> {
     }
 }
 
-impl AsFd for Faulty<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.device.as_fd()
-    }
-}
-
 impl Device for Faulty<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        Ok(self.read_frame(buffer)?.map(|(_, len)| len))
+    fn properties(&mut self) -> Properties {
+        self.device.properties()
     }
 
-    fn write(&mut self, packet: &[u8]) -> io::Result<()> {
-        self.write_frame(&VnetHeader::default(), [packet, &[], &[]])
-    }
-
-    fn offloads(&self) -> bool {
-        self.device.tun().offloads()
-    }
-
-    fn read_frame(&mut self, buffer: &mut [u8]) -> io::Result<Option<(VnetHeader, usize)>> {
-        loop {
-            if let Some(Frame { header, packet }) = self.ready.pop_front() {
-                buffer[..packet.len()].copy_from_slice(&packet);
-                return Ok(Some((header, packet.len())));
-            }
-            let Some((header, len)) = self.device.tun().read_frame(buffer)? else {
-                return Ok(None);
-            };
-            let packet = buffer[..len].to_vec();
-            self.longest = self.longest.max(len);
-            let passed = self.pass(Frame { header, packet }, true);
+    fn receive(&mut self, batch: &mut Batch) -> io::Result<()> {
+        let mut arrived = std::mem::take(&mut self.batch);
+        arrived.clear();
+        self.device.receive(&mut arrived)?;
+        for (header, packet) in arrived.iter() {
+            self.longest = self.longest.max(packet.len());
+            let passed = self.pass(Frame { header: *header, packet: packet.to_vec() }, true);
             self.ready.extend(passed);
         }
+        self.batch = arrived;
+        while !batch.is_full()
+            && let Some(Frame { header, packet }) = self.ready.pop_front()
+        {
+            batch.push(header, &packet);
+        }
+        Ok(())
     }
 
-    fn write_frame(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> io::Result<()> {
+    fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
         let (header, packet) = (*header, packet.concat());
         self.longest_out = self.longest_out.max(packet.len());
         self.cut_to = self.cut_to.max(header.gso_size);
-        for Frame { header, packet } in self.pass(Frame { header, packet }, false) {
-            self.device.tun().write_frame(&header, [&packet, &[], &[]])?;
-        }
-        Ok(())
+        let passed = self.pass(Frame { header, packet }, false);
+        passed.iter().map(|Frame { header, packet }| self.device.send(header, [packet, &[], &[]])).sum()
+    }
+
+    fn flush(&mut self) -> u64 {
+        self.device.flush()
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.device.poll_ready(context)
+    }
+}
+
+impl Wait for Faulty<'_> {
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        self.device.wait(timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        self.device.waker()
     }
 }

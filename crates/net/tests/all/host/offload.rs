@@ -5,7 +5,8 @@ use crate::host::{
     faulty::{Faults, Faulty},
     peers::{bytes, host_of, kernel_trades, trade, with_device_like},
 };
-use recoup_net::host::{Driver, TunDevice};
+use recoup_net::TunDevice;
+use recoup_stack::Driver;
 use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     thread,
@@ -19,7 +20,7 @@ struct Seen {
 }
 
 /// A kernel client and a Recoup server send each other streams at the same time.
-fn trade_both_ways(device: &TunDevice, version: usize, mtu: u16, faults: Faults) -> Option<Seen> {
+fn trade_both_ways(device: &mut TunDevice, version: usize, mtu: u16, faults: Faults) -> Option<Seen> {
     let (ours, _) = ends(device, version)?;
     let server = SocketAddr::new(ours, 80);
     let mut driver = Driver::new(host_of(device, mtu), Faulty::new(device, faults));
@@ -32,7 +33,7 @@ fn trade_both_ways(device: &TunDevice, version: usize, mtu: u16, faults: Faults)
     let received = trade(&mut driver, None, &down);
     assert!(received == up, "{} bytes came", received.len());
     assert!(client.join().unwrap() == down);
-    assert_eq!((driver.refused(), driver.host.stats().ignored), (0, 0));
+    assert_eq!((driver.lost(), driver.host.stats().ignored), (0, 0));
     let device = driver.device();
     Some(Seen { longest_in: device.longest, longest_out: device.longest_out, cut_to: device.cut_to })
 }

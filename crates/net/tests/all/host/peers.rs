@@ -1,11 +1,12 @@
 //! The applications of both sides: the kernel's use the standard library, Recoup's are small loops.
 
 use crate::beside_others;
-use recoup_net::{
-    Namespace,
-    host::{ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions},
+use recoup_net::{Namespace, TunDevice, TunOptions};
+use recoup_stack::{
+    Config, Driver,
+    device::Wait,
+    host::{ConnectionId, Event, Host, Read, Secret},
 };
-use recoup_recovery::Mechanisms;
 use recoup_tcp::State;
 use recoup_testing::skip;
 use std::collections::HashMap;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a test in a namespace with a TUN device, or prints why it cannot.
-pub fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
+pub fn with_device(test: impl FnOnce(&mut TunDevice) + Send + 'static) {
     with_device_like(false, MTU, test);
 }
 
@@ -26,7 +27,7 @@ pub fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
 pub const MTU: u16 = 1500;
 
 /// Runs `test` with a device, with or without offloads.
-pub fn with_device_like(offloads: bool, mtu: u16, test: impl FnOnce(&TunDevice) + Send + 'static) {
+pub fn with_device_like(offloads: bool, mtu: u16, test: impl FnOnce(&mut TunDevice) + Send + 'static) {
     let _beside = beside_others();
     let options = TunOptions { mtu, address: None, offloads };
     let namespace = match Namespace::new() {
@@ -34,7 +35,7 @@ pub fn with_device_like(offloads: bool, mtu: u16, test: impl FnOnce(&TunDevice) 
         Err(e) => return skip(e),
     };
     let ran = namespace.run(move || match TunDevice::open_with(&options) {
-        Ok(device) => test(&device),
+        Ok(mut device) => test(&mut device),
         Err(e) => skip(e),
     });
     assert!(ran.is_ok(), "the test in the namespace failed");
@@ -47,8 +48,8 @@ pub fn host(device: &TunDevice) -> Host {
 
 /// A host for a link with this MTU in bytes.
 pub fn host_of(device: &TunDevice, mtu: u16) -> Host {
-    let settings = Settings::new(Mechanisms::LINUX_6, mtu);
-    Host::new(settings, device.host_addresses(), Secret::from_key([1; 16]))
+    let config = Config::new(device.host_addresses().iter().copied());
+    Host::new(config, mtu, Secret::from_key([1; 16]))
 }
 
 /// `count` bytes in which every shift or swap shows.
@@ -88,7 +89,7 @@ pub fn kernel_trades(mut stream: TcpStream, send: &[u8]) -> Vec<u8> {
 
 /// Connects to `remote`, or accepts one connection. Sends all of `send`, closes, and returns the received
 /// data once both sides are done.
-pub fn trade<D: Device>(driver: &mut Driver<D>, remote: Option<SocketAddr>, send: &[u8]) -> Vec<u8> {
+pub fn trade<D: Wait>(driver: &mut Driver<D>, remote: Option<SocketAddr>, send: &[u8]) -> Vec<u8> {
     let start = Instant::now();
     let mut connection = remote.map(|to| driver.host.connect(driver.now(), to).unwrap());
     let (mut sent, mut received, mut end) = (0, Vec::new(), false);
@@ -103,6 +104,7 @@ pub fn trade<D: Device>(driver: &mut Driver<D>, remote: Option<SocketAddr>, send
         );
         driver.turn(Duration::from_millis(10)).unwrap();
         while let Some(event) = driver.host.next_event() {
+            accept(driver, &event);
             connection.get_or_insert(event.connection);
         }
         let Some(id) = connection else { continue };
@@ -131,8 +133,15 @@ pub fn trade<D: Device>(driver: &mut Driver<D>, remote: Option<SocketAddr>, send
     }
 }
 
+/// Accepts a connection when its listener has announced it.
+fn accept<D: Wait>(driver: &mut Driver<D>, event: &Event) {
+    if let Some(listener) = driver.host.listener(event.connection).filter(|_| event.opened) {
+        assert!(driver.host.accept(listener).is_some());
+    }
+}
+
 /// Echoes the data of this many connections.
-pub fn echo<D: Device>(driver: &mut Driver<D>, connections: usize) {
+pub fn echo<D: Wait>(driver: &mut Driver<D>, connections: usize) {
     let start = Instant::now();
     let (mut over, mut pending) = (0, HashMap::<ConnectionId, (Vec<u8>, bool)>::new());
     let mut chunk = vec![0; 10_000];
@@ -141,6 +150,7 @@ pub fn echo<D: Device>(driver: &mut Driver<D>, connections: usize) {
         driver.turn(Duration::from_millis(10)).unwrap();
         let now = driver.now();
         while let Some(event) = driver.host.next_event() {
+            accept(driver, &event);
             let id = event.connection;
             let (waiting, end) = pending.entry(id).or_default();
             if event.closed.is_some() {
@@ -172,7 +182,7 @@ pub fn echo<D: Device>(driver: &mut Driver<D>, connections: usize) {
     assert_eq!(driver.host.connections(), 0);
 }
 
-fn linger<D: Device>(driver: &mut Driver<D>) {
+fn linger<D: Wait>(driver: &mut Driver<D>) {
     for _ in 0..10 {
         driver.turn(Duration::from_millis(20)).unwrap();
     }

@@ -1,0 +1,225 @@
+//! A TUN device as a stack's device.
+
+use crate::{
+    LONGEST_SUPER_PACKET, NetError, Tun, VnetHeader,
+    address::{self, INTERFACE},
+    link_mtu::LinkMtu,
+    netlink::Netlink,
+    waiting::Waiting,
+    write_batch::WriteBatch,
+};
+use recoup_stack::device::{Batch, Device, Properties, Wait};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    os::fd::{AsFd, BorrowedFd},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+/// A TUN device in the calling thread's network namespace with the kernel at the other end: the kernel
+/// has one address of a point-to-point network, the stack the other.
+///
+/// While the interface is down, nothing arrives and what is sent is lost: the kernel answers reads with EAGAIN and
+/// writes with EIO. Once it was removed, both fail with EBADFD, and its user gets [`io::ErrorKind::BrokenPipe`].
+///
+/// A thread waits for it by [`Wait`]. It wakes no tasks by itself: with tokio, put it into an `AsyncDevice` (feature
+/// `tokio`).
+#[derive(Debug)]
+pub struct TunDevice {
+    tun: Tun,
+    /// Without offloads. Super-packets are so long that batches of them gain nothing.
+    batch: Option<WriteBatch>,
+    mtu: LinkMtu,
+    waiting: Waiting,
+    /// The last [`receive`](Device::receive) got packets, so that there may be more.
+    more: bool,
+    host: Vec<IpAddr>,
+    kernel: Vec<IpAddr>,
+}
+
+/// The prefix length of the IPv4 network taken when no address is asked for.
+const LEN: u8 = 30;
+
+/// Options of a [`TunDevice`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunOptions {
+    /// The longest packet, IP header included, in bytes; with offloads, of what packets are cut into.
+    pub mtu: u16,
+    /// The stack's address; the kernel has the one that differs in the last bit. `None`: the first free
+    /// ones of 100.64.0.0/10, and IPv6 ones where the system has IPv6.
+    pub address: Option<IpAddr>,
+    /// Whether stack and kernel leave checksums and TCP segmentation to each other, which costs neither
+    /// anything. Without, every packet is as it would be on a wire.
+    pub offloads: bool,
+}
+
+impl Default for TunOptions {
+    /// 1500 bytes, free addresses, offloads.
+    fn default() -> Self {
+        Self { mtu: 1500, address: None, offloads: true }
+    }
+}
+
+impl TunDevice {
+    /// Makes one with addresses of its own and offloads, for packets of up to `mtu` bytes.
+    ///
+    /// # Errors
+    /// When the system refuses, or when no addresses are free.
+    pub fn open(mtu: u16) -> Result<Self, NetError> {
+        Self::open_with(&TunOptions { mtu, ..TunOptions::default() })
+    }
+
+    /// Makes one.
+    ///
+    /// # Errors
+    /// When the system refuses, or when no addresses are free.
+    pub fn open_with(options: &TunOptions) -> Result<Self, NetError> {
+        let tun = create(options.offloads)?;
+        let mut netlink = Netlink::open()?;
+        tun.bring_up(&mut netlink, options.mtu.into())?;
+        let mtu = LinkMtu::new(tun.index()).map_err(NetError::system(format!("read the MTU of {}", tun.name())))?;
+        let mut device = Self {
+            tun,
+            batch: (!options.offloads).then(|| WriteBatch::new(options.mtu.into())),
+            mtu,
+            waiting: Waiting::new().map_err(NetError::system("make an eventfd"))?,
+            more: false,
+            host: Vec::new(),
+            kernel: Vec::new(),
+        };
+        match options.address {
+            Some(address) => device.take_address(&mut netlink, address)?,
+            None => device.take_free_addresses(&mut netlink)?,
+        }
+        Ok(device)
+    }
+
+    fn take_free_addresses(&mut self, netlink: &mut Netlink) -> Result<(), NetError> {
+        let (block, ipv6) = address::take(netlink, self.tun.index(), Some(LEN))?;
+        let ends = block.ends_v4();
+        self.kernel.push(ends.outside.into());
+        self.host.push(ends.inside.into());
+        if ipv6 {
+            let ends = block.ends_v6();
+            self.kernel.push(ends.outside.into());
+            self.host.push(ends.inside.into());
+        }
+        Ok(())
+    }
+
+    fn take_address(&mut self, netlink: &mut Netlink, address: IpAddr) -> Result<(), NetError> {
+        let (kernel, len): (IpAddr, u8) = match address {
+            IpAddr::V4(ip) => (Ipv4Addr::from_bits(ip.to_bits() ^ 1).into(), 32),
+            IpAddr::V6(ip) => (Ipv6Addr::from_bits(ip.to_bits() ^ 1).into(), 128),
+        };
+        let index = self.tun.index();
+        netlink.add_address(index, kernel, len)?;
+        netlink.add_route(address, len, index)?;
+        self.kernel.push(kernel);
+        self.host.push(address);
+        Ok(())
+    }
+
+    /// The device itself.
+    pub const fn tun(&self) -> &Tun {
+        &self.tun
+    }
+
+    /// The addresses for the stack to have.
+    pub fn host_addresses(&self) -> &[IpAddr] {
+        &self.host
+    }
+
+    /// The kernel's addresses at the other end, in the same order.
+    pub fn kernel_addresses(&self) -> &[IpAddr] {
+        &self.kernel
+    }
+
+    /// The interface's name.
+    pub fn name(&self) -> &str {
+        self.tun.name()
+    }
+}
+
+/// Makes a device with the first name of this process that is free.
+fn create(offloads: bool) -> Result<Tun, NetError> {
+    let create = if offloads { Tun::create_with_offloads } else { Tun::create };
+    let name = |number: &str| format!("{INTERFACE}{}h{number}", std::process::id());
+    for number in ["", "1", "2", "3", "4", "5", "6", "7", "8"] {
+        match create(&name(number)) {
+            Err(NetError::System { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => {}
+            result => return result,
+        }
+    }
+    create(&name("9"))
+}
+
+/// A device that was removed never works again.
+fn explain(error: io::Error, name: &str) -> io::Error {
+    match error.raw_os_error() {
+        Some(libc::EBADFD) => io::Error::new(io::ErrorKind::BrokenPipe, format!("the interface {name} was removed")),
+        _ => error,
+    }
+}
+
+impl AsFd for TunDevice {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tun.as_fd()
+    }
+}
+
+impl Device for TunDevice {
+    fn properties(&mut self) -> Properties {
+        let mtu = self.mtu.get();
+        if let Some(batch) = &mut self.batch {
+            // No packet waits between a flush and the next exchange.
+            batch.grow(&self.tun, mtu.into());
+        }
+        Properties { mtu, offloads: self.tun.offloads() }
+    }
+
+    fn receive(&mut self, batch: &mut Batch) -> io::Result<()> {
+        self.more = false;
+        while !batch.is_full() {
+            let read = batch.read(LONGEST_SUPER_PACKET, |buffer| self.tun.read_frame(buffer));
+            if !read.map_err(|e| explain(e, self.tun.name()))? {
+                break;
+            }
+            self.more = true;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
+        match &mut self.batch {
+            Some(batch) if *header == VnetHeader::default() => batch.push(&self.tun, packet),
+            _ => self.tun.write_frame(header, packet).is_err().into(),
+        }
+    }
+
+    fn flush(&mut self) -> u64 {
+        let batch = self.batch.as_mut();
+        batch.map_or(0, |batch| batch.submit(&self.tun))
+    }
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        if self.more { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Wait for TunDevice {
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        if self.more {
+            return Ok(());
+        }
+        self.waiting.wait(&self.tun, timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        self.waiting.waker()
+    }
+}
+
+#[cfg(test)]
+mod tests;
