@@ -10,7 +10,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `endpoint` (`input`, `output`) | the protocol without I/O: handshake, close, reset, timestamps, challenge ACKs |
+//! | `endpoint` (`input`, `output`, `path_mtu`, `tuning`) | the protocol without I/O: handshake, close, reset, timestamps, challenge ACKs; how large segments and the receive buffer may be |
 //! | `connection` (`held`) | an endpoint with the bytes of both streams, data held back by cork or MSG_MORE, and the application's notices: used by `net`'s host and `packetdrill` |
 //! | `flow` | a flow between two hosts: the scripts of their applications, what it cost, which retransmissions were spurious, when its responses were sent and acknowledged |
 //! | `receiver`, `acks`, `ecn`, `push` | reassembly, SACK and DSACK; when to acknowledge; marks and their echo; where PSH goes |
@@ -33,7 +33,7 @@ pub use buffer::Buffer;
 pub use config::{Config, WindowScaling};
 pub use connection::{Connection, Flush, Notices, Read, SendLimits, Wake, WriteError, WriteMode};
 pub use ecn::Ecn;
-pub use endpoint::{Closed, Endpoint, State, Timer, Transmit};
+pub use endpoint::{Closed, Endpoint, MtuProbing, State, Timer, Transmit};
 pub use info::Info;
 pub use push::Push;
 pub use receiver::Receiver;
