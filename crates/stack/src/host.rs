@@ -50,7 +50,7 @@ use challenge::ChallengeBudget;
 use connection::Connection;
 use recoup_recovery::{Counters, Mechanisms, Sender};
 pub use recoup_tcp::Read;
-use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, Info, SendLimits, State, WriteError, WriteMode};
+use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, Info, MtuProbing, SendLimits, State, WriteError, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, IpVersion};
 use table::Table;
@@ -89,7 +89,7 @@ pub struct Settings {
 
 impl Settings {
     /// Buffers of 4 MiB, 128 KiB of it unsent, 128 MiB of out-of-order data, delayed ACKs as Linux has them, Nagle's rule,
-    /// packets of up to `mtu` bytes.
+    /// packets of up to `mtu` bytes, fewer where a path swallows them.
     pub fn new(mechanisms: Mechanisms, mtu: u16) -> Self {
         let quick = AckPolicy::LINUX_QUICK;
         Self {
@@ -97,6 +97,7 @@ impl Settings {
                 acks: AckPolicy::Linux { quick },
                 receive_buffer: 4 << 20,
                 nagle: true,
+                mtu_probing: MtuProbing::OnBlackHole,
                 ..Config::new(mechanisms)
             },
             mtu,
