@@ -67,5 +67,5 @@ pub use profile::{Mechanisms, Profile};
 pub use recoup_units::{BitRate, Instant, Offset, Ppm, Segments, Span};
 pub use scoreboard::{Scoreboard, SentSegment, Storage};
 pub use sender::{
-    GivenUpPacket, MoreSent, Packet, Reason, Refused, ResumeState, Sender, packet_number, packet_numbers,
+    GivenUpPacket, MoreSent, MtuProbe, Packet, Reason, Refused, ResumeState, Sender, packet_number, packet_numbers,
 };

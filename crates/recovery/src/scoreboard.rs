@@ -524,6 +524,13 @@ impl Scoreboard {
         }
     }
 
+    /// Frees memory that no outstanding segment takes, unless it has a fixed size.
+    pub(crate) fn free_unused(&mut self) {
+        if self.capacity() == storage::MOST {
+            self.segments.trim(0);
+        }
+    }
+
     /// The index of the segment that contains `offset`, or the number of segments.
     fn index_of(&self, offset: Offset) -> usize {
         if offset <= self.una {

@@ -82,6 +82,7 @@ use recoup_units::{BitRate, Instant, Offset, Segments, Span};
 
 pub use given_up::GivenUpPacket;
 pub use packets::{Packet, Refused, packet_number, packet_numbers};
+pub use path_mtu::MtuProbe;
 pub use reason::Reason;
 pub use resume::ResumeState;
 pub use send::MoreSent;
@@ -216,6 +217,11 @@ impl<C: CongestionControl> Sender<C> {
     /// Frees memory beyond what most connections need.
     pub fn trim(&mut self) {
         self.board.trim();
+    }
+
+    /// Frees memory that no outstanding segment takes, for a connection that is idle. The next segments allocate it anew.
+    pub fn free_unused(&mut self) {
+        self.board.free_unused();
     }
 
     /// The application wrote `bytes` more bytes. Where packets are numbered: as many more packets wait to be sent,

@@ -2,7 +2,7 @@
 
 use recoup_recovery::Mechanisms;
 use recoup_recovery::profile::{Profile, ProfileError};
-use recoup_tcp::{self as tcp, AckPolicy, SendLimits};
+use recoup_tcp::{self as tcp, AckPolicy, MtuProbing, SendLimits};
 use recoup_wire::{Endpoints, IpVersion, SeqNumber};
 use std::net::IpAddr;
 
@@ -65,6 +65,7 @@ impl TcpOptions {
                 acks: AckPolicy::Linux { quick },
                 receive_buffer: 4 << 20,
                 nagle: true,
+                mtu_probing: MtuProbing::OnBlackHole,
                 ..tcp::Config::new(mechanisms)
             },
             send_buffer: 4 << 20,

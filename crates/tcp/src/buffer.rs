@@ -61,6 +61,21 @@ impl Buffer {
         }
     }
 
+    /// The memory of the ring, in bytes.
+    pub fn memory(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Frees memory that is not in use: all of it if no byte is held, or else what a ring beyond the next larger size
+    /// takes. For a stream that rests: while data flows, the ring would have to grow again.
+    pub fn shrink(&mut self) {
+        self.give_back_memory();
+        let fits = self.len.next_power_of_two().max(LEAST_RING);
+        if self.ring.len() > 2 * fits {
+            self.move_to(fits);
+        }
+    }
+
     /// Appends `bytes`.
     pub fn append(&mut self, bytes: &[u8]) {
         self.make_room(self.len + bytes.len());
@@ -87,7 +102,12 @@ impl Buffer {
         if len <= self.ring.len() {
             return;
         }
-        let mut ring = vec![0; len.next_power_of_two().max(LEAST_RING)];
+        self.move_to(len.next_power_of_two().max(LEAST_RING));
+    }
+
+    /// Moves the bytes to a ring of `len` bytes.
+    fn move_to(&mut self, len: usize) {
+        let mut ring = vec![0; len];
         let [front, back] = self.between(0, self.len);
         ring[..front.len()].copy_from_slice(front);
         ring[front.len()..self.len].copy_from_slice(back);

@@ -1,6 +1,6 @@
 //! The configuration of an endpoint.
 
-use crate::{AckPolicy, Ecn, Push};
+use crate::{AckPolicy, Ecn, MtuProbing, Push};
 use recoup_recovery::Mechanisms;
 use recoup_wire::{IpVersion, Options, SeqNumber};
 
@@ -46,6 +46,12 @@ pub struct Config {
     pub push: Push,
     /// How windows are scaled.
     pub window_scaling: WindowScaling,
+    /// Whether to measure what size the receive buffer should have; see
+    /// [`Endpoint::wanted_receive_buffer`](crate::Endpoint::wanted_receive_buffer). Leave
+    /// [`window_scaling`](Self::window_scaling) room for it.
+    pub tune_receive_buffer: bool,
+    /// Whether to search for the path MTU by the loss of segments.
+    pub mtu_probing: MtuProbing,
     /// Whether to record events.
     pub log: bool,
 }
@@ -70,6 +76,8 @@ impl Config {
             nagle: false,
             push: Push::WriteEnd,
             window_scaling: WindowScaling::Fit,
+            tune_receive_buffer: false,
+            mtu_probing: MtuProbing::Off,
             log: false,
         }
     }

@@ -197,6 +197,40 @@ impl Connection {
         }
     }
 
+    /// The memory of the bytes of both streams, in bytes: what the rings take, full or not, and out-of-order data with its
+    /// bookkeeping. The endpoint's own state is not included.
+    pub fn memory(&self) -> usize {
+        self.sent.memory() + self.received.memory() + self.reassembly.memory()
+    }
+
+    /// Frees memory of both streams that is not in use. A ring keeps the size that its stream once needed, which is right
+    /// while data flows. So call this for a connection that has been idle for a while, or when memory is scarce.
+    pub fn shrink(&mut self) {
+        self.sent.shrink();
+        self.received.shrink();
+        self.gaps = Vec::new();
+        self.endpoint.free_unused();
+    }
+
+    /// The size in bytes that the receive buffer should have, if it should be larger; see
+    /// [`Endpoint::wanted_receive_buffer`]. To be asked after each read.
+    pub fn wanted_receive_buffer(&mut self, now: Instant) -> Option<u64> {
+        self.endpoint.wanted_receive_buffer(now)
+    }
+
+    /// Sets the size of the receive buffer, in bytes; see [`Endpoint::set_receive_buffer`]. Out-of-order data that is too
+    /// much for it is discarded, from its end.
+    pub fn set_receive_buffer(&mut self, now: Instant, bytes: u64) {
+        self.endpoint.set_receive_buffer(now, bytes);
+        self.limit_reassembly();
+    }
+
+    /// The size in bytes that the send buffer should have; see [`Endpoint::wanted_send_buffer`] and
+    /// [`set_limits`](Self::set_limits).
+    pub fn wanted_send_buffer(&self) -> u64 {
+        self.endpoint.wanted_send_buffer()
+    }
+
     /// The memory that out-of-order data takes, bookkeeping included, in bytes.
     pub fn out_of_order_memory(&self) -> usize {
         self.reassembly.memory()

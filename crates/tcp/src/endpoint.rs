@@ -17,6 +17,8 @@ mod liveness;
 mod output;
 mod state;
 mod time_wait;
+mod path_mtu;
+mod tuning;
 
 use crate::acks::AckSchedule;
 use crate::ecn::EcnState;
@@ -24,10 +26,14 @@ use crate::info::Traffic;
 use crate::push::Pusher;
 use crate::{Config, Receiver};
 use liveness::Liveness;
+use path_mtu::PathMtu;
 use recoup_recovery::{self as recovery, Event, Sender, Transmission, Trigger};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, IpVersion, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use std::time::Duration;
+use tuning::ReceiveTuning;
+
+pub use path_mtu::MtuProbing;
 
 pub use liveness::KeepAlive;
 pub use state::{Closed, State, Unreachable};
@@ -133,6 +139,8 @@ pub struct Endpoint {
     pub(crate) sack: bool,
     /// Payload bytes of a full-size segment, ours or the peer's.
     pub(crate) full_segment: u16,
+    path_mtu: PathMtu,
+    tuning: ReceiveTuning,
     /// The peer's timestamp to echo (TS.Recent), and up to where ACKs were sent (Last.ACK.sent).
     ts_recent: u32,
     ts_recent_at: Instant,
@@ -185,6 +193,8 @@ impl Endpoint {
             timestamps: config.timestamps,
             sack: config.sack,
             full_segment: config.mss,
+            path_mtu: PathMtu::new(config),
+            tuning: ReceiveTuning::new(config.tune_receive_buffer),
             ts_recent: 0,
             ts_recent_at: Instant::ZERO,
             last_ack_sent: Offset::SYN,
@@ -223,6 +233,8 @@ impl Endpoint {
         self.timestamps = config.timestamps;
         self.sack = config.sack;
         self.full_segment = config.mss;
+        self.path_mtu = PathMtu::new(config);
+        self.tuning = ReceiveTuning::new(config.tune_receive_buffer);
         self.ts_recent = 0;
         self.ts_recent_at = Instant::ZERO;
         self.last_ack_sent = Offset::SYN;
@@ -335,6 +347,10 @@ impl Endpoint {
                 self.ecn.on_state(before, self.sender.state());
                 if self.sender.gave_up() {
                     self.end_by_timeout();
+                } else if timer == recovery::Timer::Rto {
+                    self.on_mtu_timeout(now);
+                } else {
+                    self.judge_probe(now);
                 }
             }
             Timer::DelayedAck => self.acks.on_timer(),
@@ -409,6 +425,12 @@ impl Endpoint {
         let next = self.receiver.next();
         let offset = seq.unwrap(self.peer_isn, next);
         offset.filter(|_| next > Offset::SYN)
+    }
+
+    /// Frees memory that an idle connection does not need.
+    pub(crate) fn free_unused(&mut self) {
+        self.sender.free_unused();
+        self.receiver.free_unused();
     }
 
     /// The send side.

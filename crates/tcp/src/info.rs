@@ -253,7 +253,7 @@ impl Endpoint {
 
     /// The largest payload received. Before any data, Linux's initial estimate: the smaller of its own MSS
     /// and 536, but at least 88.
-    fn received_full_segment(&self) -> u32 {
+    pub(crate) fn received_full_segment(&self) -> u32 {
         const EVERY_PATH: u32 = 536;
         const LEAST: u32 = 88;
         let guess = EVERY_PATH.min(u32::from(self.full_segment)).max(LEAST);

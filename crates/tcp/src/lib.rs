@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | `endpoint` (`input`, `output`, `state`) | the protocol without I/O: handshake, close, reset, timestamps, challenge ACKs |
 //! | `endpoint` (`liveness`, `time_wait`) | keep-alive probes and ICMP errors; what is left of a connection in TIME-WAIT |
+//! | `endpoint` (`path_mtu`, `tuning`) | how large segments and the receive buffer may be |
 //! | `connection` (`held`) | an endpoint with the bytes of both streams, data held back by cork or MSG_MORE, and the application's notices: used by `net`'s host and `packetdrill` |
 //! | `flow` | a flow between two hosts: the scripts of their applications, what it cost, which retransmissions were spurious, when its responses were sent and acknowledged |
 //! | `receiver`, `acks`, `ecn`, `push` | reassembly, SACK and DSACK; when to acknowledge; marks and their echo; where PSH goes |
@@ -35,7 +36,7 @@ pub use config::{Config, WindowScaling};
 pub use connection::{Connection, Flush, Notices, Read, SendLimits, Wake, WriteError, WriteMode};
 pub use ecn::Ecn;
 pub use endpoint::{
-    Closed, Endpoint, KeepAlive, State, TIME_WAIT, TimeWait, TimeWaitAnswer, Timer, Transmit, Unreachable,
+    Closed, Endpoint, KeepAlive, MtuProbing, State, TIME_WAIT, TimeWait, TimeWaitAnswer, Timer, Transmit, Unreachable,
 };
 pub use info::Info;
 pub use push::Push;

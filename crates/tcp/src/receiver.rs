@@ -75,6 +75,13 @@ impl Receiver {
         *self = Self { beyond, ..Self::new(buffer, mss) };
     }
 
+    /// Frees the memory of blocks that are not there any more.
+    pub(crate) fn free_unused(&mut self) {
+        if self.beyond.is_empty() {
+            self.beyond = Vec::new();
+        }
+    }
+
     /// Switches the report of duplicates by DSACK on or off. It is on initially.
     pub(crate) fn report_duplicates(&mut self, on: bool) {
         self.reports_duplicates = on;
@@ -88,6 +95,18 @@ impl Receiver {
     /// The size of the receive buffer, in bytes.
     pub(crate) const fn buffer(&self) -> u64 {
         self.buffer
+    }
+
+    /// Sets the size of the receive buffer, in bytes. The right edge of the window never moves back (RFC 9293
+    /// §3.8.6.2.2), so a smaller size takes effect as data arrives.
+    pub(crate) fn set_buffer(&mut self, buffer: u64) {
+        self.buffer = buffer;
+        self.step = self.mss.min(buffer / 2);
+    }
+
+    /// The end of the data that the application has read.
+    pub(crate) const fn read_to(&self) -> Offset {
+        self.read
     }
 
     /// The right edge of the offered window: the first offset the peer may not send.

@@ -26,8 +26,11 @@ impl Scoreboard {
 
     /// Cuts every segment of more than `mss` bytes, unless it is SACKed, and marks the parts lost, even if they
     /// were retransmitted since. Calls `each` with every marked span (Linux 6.12 `tcp_simple_retransmit`).
-    pub(crate) fn lose_larger(&mut self, mss: u64, mut each: impl FnMut(Span)) {
+    /// `data_len`: the bytes of a span without its FIN.
+    pub(crate) fn lose_larger(&mut self, mss: u64, data_len: impl Fn(Span) -> u64, mut each: impl FnMut(Span)) {
         let mss = mss.max(1);
+        let is_larger = |segment: &SentSegment| !segment.sacked && data_len(segment.span) > mss;
+        let part_count = |segment: &SentSegment| data_len(segment.span).div_ceil(mss);
         let highest_sacked = self.highest_sacked();
         let room = self.segments.left() as u64;
         let before = self.segments.len();
@@ -37,11 +40,11 @@ impl Scoreboard {
         let mut any = false;
         for i in 0..before {
             let whole = self.segments[i];
-            if !is_larger(&whole, mss) {
+            if !is_larger(&whole) {
                 continue;
             }
             any = true;
-            let count = part_count(&whole, mss);
+            let count = part_count(&whole);
             if i < whole_from && added + count - 1 > room {
                 whole_from = i;
             }
@@ -55,7 +58,11 @@ impl Scoreboard {
             }
         }
         if any {
-            self.spread(mss, before, added, whole_from);
+            let cut = |i: usize, segment: &SentSegment| match i < whole_from && is_larger(segment) {
+                true => part_count(segment),
+                false => 1,
+            };
+            self.spread(mss, before, added, cut);
             self.count_anew(highest_sacked);
         }
     }
@@ -70,21 +77,21 @@ impl Scoreboard {
         segment.forgotten = false;
     }
 
-    /// Replaces each larger segment below index `whole_from` by its parts. There were `before` segments, and there
+    /// Replaces each segment by as many parts as `cut` tells of it and its index. There were `before` segments, and there
     /// are `added` more of them then.
-    fn spread(&mut self, mss: u64, before: usize, added: u64, whole_from: usize) {
+    fn spread(&mut self, mss: u64, before: usize, added: u64, cut: impl Fn(usize, &SentSegment) -> u64) {
         for _ in 0..added {
             self.segments.push(SentSegment::default());
         }
         let mut to = self.segments.len();
         for i in (0..before).rev() {
             let whole = self.segments[i];
-            if i >= whole_from || !is_larger(&whole, mss) {
+            let count = cut(i, &whole);
+            if count == 1 {
                 to -= 1;
                 self.segments[to] = whole;
                 continue;
             }
-            let count = part_count(&whole, mss);
             for k in (0..count).rev() {
                 to -= 1;
                 self.segments[to] = whole.part(part_span(whole.span, k, count, mss));
@@ -118,16 +125,6 @@ impl Scoreboard {
         self.relink();
         self.settle();
     }
-}
-
-/// Whether a segment that is not SACKed has more than `mss` bytes. One more may be its FIN.
-fn is_larger(segment: &SentSegment, mss: u64) -> bool {
-    !segment.sacked && segment.span.len() > mss + 1
-}
-
-/// How many parts of `mss` bytes a larger segment has. A FIN goes with the last part.
-fn part_count(segment: &SentSegment, mss: u64) -> u64 {
-    (segment.span.len() - 1).div_ceil(mss)
 }
 
 /// The `k`-th of `count` parts.

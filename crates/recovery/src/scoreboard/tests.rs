@@ -305,7 +305,7 @@ fn a_full_scoreboard_refuses_segments_and_leaves_large_ones_whole() {
     }
     // Parts of six bytes: two a segment, and room for the parts of one.
     let mut lost = Vec::new();
-    board.lose_larger(6, |span| lost.push(span));
+    board.lose_larger(6, |span| span.len() - 1, |span| lost.push(span));
     let parts = [span(0, 6), span(6, 10), span(10, 20), span(20, 30), span(30, 40)];
     assert_eq!(lost, parts);
     assert_eq!(board.iter().map(|s| s.span).collect::<Vec<_>>(), parts);

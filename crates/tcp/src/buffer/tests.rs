@@ -86,3 +86,22 @@ fn the_ring_behaves_like_a_vector() {
     taken.extend(buffer.take(usize::MAX));
     assert_eq!(taken, stream);
 }
+
+#[test]
+fn a_stream_that_rests_keeps_no_more_memory_than_it_needs() {
+    let mut buffer = Buffer::default();
+    let bytes: Vec<u8> = (0..100_000_u32).map(|i| i as u8).collect();
+    buffer.append(&bytes);
+    buffer.shrink();
+    assert_eq!(buffer.memory(), 128 << 10);
+    buffer.forget_before(Offset(1 + 90_000));
+    buffer.shrink();
+    assert_eq!(buffer.memory(), 16 << 10);
+    assert_eq!(buffer.copy(span(90_001, 100_001)), bytes[90_000..]);
+    buffer.append(b"end");
+    assert_eq!(buffer.take(10_003), [&bytes[90_000..], b"end"].concat());
+    buffer.shrink();
+    assert_eq!((buffer.memory(), buffer.end()), (0, Offset(100_004)));
+    buffer.append(b"more");
+    assert_eq!(buffer.take(9), b"more");
+}

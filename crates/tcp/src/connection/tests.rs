@@ -329,3 +329,36 @@ fn records_do_not_share_a_segment_and_the_fin_takes_what_is_held() {
     served.connection.close(served.now);
     assert_eq!(served.transmit(), [200]);
 }
+
+#[test]
+fn an_idle_connection_gives_its_memory_back() {
+    let mut served = Served::open();
+    served.connection.set_limits(SendLimits { buffer: 1 << 20, unsent: 1 << 20 });
+    assert_eq!(served.connection.memory(), 0);
+    served.write(&[7; 50_000], WriteMode::default());
+    served.transmit();
+    served.data(1, &[8; 5000]);
+    served.data(9001, &[9; 1000]);
+    assert_eq!(served.connection.memory(), (64 << 10) + (8 << 10) + served.connection.out_of_order_memory());
+    served.connection.shrink();
+    assert_eq!(served.connection.queued(), 50_000);
+    assert_eq!(served.connection.endpoint().receiver().readable(), 5000);
+
+    served.data(5001, &[8; 4000]);
+    let mut acked = 1;
+    while acked < 50_001 {
+        acked = served.connection.endpoint().sender().nxt().0 as u32;
+        let ack = served.ack(acked);
+        served.receive(10_001, &ack, b"");
+        served.transmit();
+    }
+    while !served.read().is_empty() {}
+    assert!(served.connection.memory() > 64 << 10);
+    served.connection.shrink();
+    assert_eq!(served.connection.memory(), 0);
+    assert_eq!(served.connection.endpoint().sender().memory(), 0);
+    served.write(b"more", WriteMode::default());
+    assert_eq!(served.transmit(), [4]);
+    served.data(10_001, b"and more");
+    assert_eq!(served.read(), b"and more");
+}

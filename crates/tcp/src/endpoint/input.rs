@@ -101,7 +101,9 @@ impl Endpoint {
         // RFC 9293 §3.7.1: 536 where the option is absent.
         let peer = options.mss.unwrap_or(536).max(LEAST_PEER_MSS);
         // Both announce their MSS without the options that every segment carries (RFC 6691 §2).
-        self.full_segment = self.announced_mss.min(peer).saturating_sub(options_len).max(1);
+        let agreed = self.announced_mss.min(peer).saturating_sub(options_len).max(1);
+        self.full_segment = self.begin_path_mtu(now, agreed);
+        self.tuning.begin(now, self.receiver.buffer().min(10 * u64::from(agreed)));
         self.sender.set_mss(now, u32::from(self.full_segment));
     }
 
@@ -130,6 +132,7 @@ impl Endpoint {
         self.keep_timestamp(now, segment, span.start);
         if !span.is_empty() {
             self.on_sequence_space(now, segment, span);
+            self.measure_receive_rtt(now, segment);
         } else if span.start < self.receiver.next() {
             self.acks.on_segment(now, Urgency::AtOnce); // a zero-window probe, among others
         }
@@ -246,6 +249,9 @@ impl Endpoint {
             return;
         }
         self.process_ack(now, segment, acked, window);
+        if self.path_mtu.searches() {
+            self.judge_probe(now);
+        }
         self.ecn.on_state(before, self.sender.state());
         self.pusher.on_una(self.sender.una());
     }

@@ -46,14 +46,6 @@ impl Endpoint {
         self.sender.set_nagle(on);
     }
 
-    /// Limits new segments to `mss` payload bytes, because the path takes no longer ones (RFC 1191 §6,
-    /// RFC 8201 §4). Outstanding segments stay as sent; the host cuts their retransmissions. A larger value
-    /// than the present one changes nothing.
-    pub fn limit_mss(&mut self, now: Instant, mss: u16) {
-        self.full_segment = self.full_segment.min(mss).max(1);
-        self.sender.set_mss(now, u32::from(self.full_segment));
-    }
-
     /// Whether the next bytes written begin a chunk of the send queue rather than fill one.
     pub fn begins_chunk(&self) -> bool {
         !self.pusher.joins_tail(&self.sender)
@@ -108,6 +100,7 @@ impl Endpoint {
             && !self.receiver.has_sack_blocks()
             && self.reset_due.is_none()
             && !self.syn_ack_due
+            && !self.path_mtu.wants_probe()
             && !self.is_closed();
         if !alike {
             return MoreSent::default();
@@ -126,7 +119,11 @@ impl Endpoint {
         if self.is_closed() || self.state == State::Listen {
             return None;
         }
-        if let Some(what) = self.sender.send_next(now) {
+        let next = match self.path_mtu.searches() {
+            false => self.sender.send_next(now),
+            true => self.send_or_probe(now),
+        };
+        if let Some(what) = next {
             *segment = Segment::default();
             self.syn_ack_due = false;
             match what.span() {

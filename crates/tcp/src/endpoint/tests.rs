@@ -9,7 +9,9 @@ mod handshake;
 mod hostile;
 mod liveness;
 mod time_wait;
+mod path_mtu;
 mod transfer;
+mod tuning;
 
 use super::*;
 use crate::AckPolicy;
@@ -235,6 +237,8 @@ struct Pair {
     in_flight: Vec<(Instant, Side, Segment)>,
     /// Segments of a side to lose, by their number from 1.
     lost: Vec<(Side, usize)>,
+    /// The path swallows segments with more payload bytes.
+    passes: u32,
     /// All that was sent.
     sent: Vec<(Instant, Side, Segment)>,
 }
@@ -253,6 +257,7 @@ impl Pair {
             read: [0; 2],
             in_flight: vec![],
             lost: vec![],
+            passes: u32::MAX,
             sent: vec![],
         }
     }
@@ -299,7 +304,7 @@ impl Pair {
             while self.ends[side as usize].poll_transmit(self.now, &mut segment).is_some() {
                 self.sent.push((self.now, side, segment));
                 let number = self.sent.iter().filter(|(_, s, _)| *s == side).count();
-                if !self.lost.contains(&(side, number)) {
+                if !self.lost.contains(&(side, number)) && segment.payload_len <= self.passes {
                     let to = if side == Client { Server } else { Client };
                     let at = self.now + Self::OWD;
                     self.in_flight.push((at, to, segment));

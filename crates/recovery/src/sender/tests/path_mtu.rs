@@ -124,3 +124,95 @@ fn while_a_path_mtu_probe_is_outstanding_a_timeout_counts_as_genuine() {
         flow.sent();
     }
 }
+
+/// `written` segments are written. Ten went, and the first three are acknowledged.
+fn ready_to_probe(written: u64) -> Script {
+    let mut flow = Script::connected("linux-6", 80);
+    flow.sender.on_written(Instant::from_millis(80), 1000 * written);
+    send_all(&mut flow, 80);
+    flow.at(160).ack(3);
+    flow
+}
+
+#[test]
+fn a_probe_takes_the_place_of_a_full_segment_when_the_window_has_room_for_two() {
+    let mut flow = ready_to_probe(40);
+    let now = Instant::from_millis(160);
+    let (cwnd, pipe, nxt) = (flow.sender.cwnd(), flow.sender.pipe(), flow.sender.nxt());
+    assert_eq!(pipe + Segments(6), cwnd);
+    let sent = flow.sender.send_mtu_probe(now, 1400);
+    assert_eq!(sent, MtuProbe::Sent(Transmission::New(Span::at(nxt, 1400))));
+    assert_eq!(flow.sender.cwnd(), Segments(cwnd.0 - 1));
+    assert_eq!(flow.sender.send_mtu_probe(now, 1400), MtuProbe::No, "one at a time");
+    let lens = send_all(&mut flow, 160);
+    assert_eq!(lens, [1000; 4]);
+    flow.sender.check().unwrap();
+    flow.sent();
+}
+
+#[test]
+fn a_probe_waits_for_room_and_is_not_sent_without_data_behind_it() {
+    let now = Instant::from_millis(160);
+    let mut flow = ready_to_probe(40);
+    while flow.sender.pipe() + Segments::ONE < flow.sender.cwnd() {
+        flow.sender.send_next(now).unwrap();
+    }
+    assert_eq!(flow.sender.send_mtu_probe(now, 1400), MtuProbe::Wait);
+    flow.sender.send_next(now).unwrap();
+    assert_eq!(flow.sender.send_mtu_probe(now, 1400), MtuProbe::No, "nothing may go");
+    let mut flow = ready_to_probe(15);
+    assert_eq!(flow.sender.send_mtu_probe(now, 1400), MtuProbe::No);
+    assert_eq!(flow.sender.send_mtu_probe(now, 1000), MtuProbe::No, "no larger than a segment");
+    send_all(&mut flow, 160);
+}
+
+#[test]
+fn a_lost_probe_goes_again_in_usual_segments_with_the_window_of_before() {
+    let mut flow = ready_to_probe(40);
+    let now = Instant::from_millis(160);
+    let (cwnd, nxt) = (flow.sender.cwnd(), flow.sender.nxt());
+    flow.sender.send_mtu_probe(now, 1400);
+    flow.sender.fail_mtu_probe(now);
+    flow.sender.check().unwrap();
+    assert_eq!(flow.sender.cwnd(), cwnd);
+    let first = nxt.0;
+    assert_eq!(goes(&flow, 160), Some((Trigger::MtuProbe, first, first + 999)));
+    assert_eq!(send_all(&mut flow, 160)[..3], [1000, 400, 1000]);
+}
+
+#[test]
+fn a_probe_of_which_nothing_is_known_becomes_usual_segments_in_flight() {
+    let mut flow = ready_to_probe(40);
+    let now = Instant::from_millis(160);
+    let nxt = flow.sender.nxt();
+    flow.sender.send_mtu_probe(now, 2500);
+    let pipe = flow.sender.pipe();
+    flow.sender.end_mtu_probe(Span::at(nxt, 2500));
+    flow.sender.check().unwrap();
+    assert_eq!(flow.sender.pipe(), pipe + Segments(2));
+    let lens: Vec<u64> = flow.sender.board().iter().map(|segment| segment.span.len()).collect();
+    assert_eq!(lens[lens.len() - 3..], [1000, 1000, 500]);
+    send_all(&mut flow, 160);
+}
+
+#[test]
+fn larger_segments_keep_the_bytes_of_the_window() {
+    let mut flow = ready_to_probe(40);
+    let now = Instant::from_millis(160);
+    let (cwnd, bytes) = (flow.sender.cwnd(), flow.sender.cwnd_bytes());
+    flow.sender.raise_mss(now, 900);
+    assert_eq!((flow.sender.cwnd(), flow.sender.mss()), (cwnd, 1000));
+    flow.sender.raise_mss(now, 1460);
+    assert_eq!(flow.sender.mss(), 1460);
+    assert!((bytes - 1459..=bytes).contains(&flow.sender.cwnd_bytes()));
+    send_all(&mut flow, 160);
+}
+
+#[test]
+fn what_is_limited_without_a_message_counts_as_sent_when_it_is() {
+    let mut flow = ten("linux-6");
+    flow.sender.limit_segments(Instant::from_millis(100), 999);
+    send_all(&mut flow, 100);
+    let first = flow.sender.board().first().map(|first| (first.span.len(), first.sent_at));
+    assert_eq!(first, Some((999, Instant::from_millis(100))));
+}
