@@ -2,7 +2,7 @@
 
 use recoup_recovery::Mechanisms;
 use recoup_recovery::profile::{Profile, ProfileError};
-use recoup_tcp::{self as tcp, AckPolicy, MtuProbing, SendLimits};
+use recoup_tcp::{self as tcp, AckPolicy, MtuProbing, WindowScaling};
 use recoup_wire::{Endpoints, IpVersion, SeqNumber};
 use std::net::IpAddr;
 
@@ -21,8 +21,12 @@ pub struct Config {
     pub most_connections: usize,
     /// Connections in TIME-WAIT that their applications have let go of, at most. Beyond that the oldest is forgotten.
     pub most_time_waits: usize,
-    /// Memory that out-of-order data of all connections takes at most, bookkeeping included, in bytes. Above it, the
-    /// connections with the most of it lose theirs, and their peers retransmit it.
+    /// Memory of all connections at most, in bytes: their state, what was written and is not acknowledged, what arrived and
+    /// is not read, and out-of-order data. When it is scarce, writes wait, and what arrives is dropped for the peer to send
+    /// again; connections that hold little of it go on.
+    pub memory: usize,
+    /// Memory of it that out-of-order data takes at most, bookkeeping included, in bytes; never more than half of all. Above
+    /// it, the connections with the most of it lose theirs, and their peers retransmit it.
     pub most_out_of_order: usize,
 }
 
@@ -35,6 +39,7 @@ impl Config {
             answer_each: false,
             most_connections: 1 << 16,
             most_time_waits: 1 << 16,
+            memory: 256 << 20,
             most_out_of_order: 128 << 20,
         }
     }
@@ -45,6 +50,9 @@ impl Config {
 pub struct TcpOptions {
     /// How endpoints behave. MSS, IP version and initial sequence number are each connection's own.
     pub endpoint: tcp::Config,
+    /// Whether buffers begin small and grow as the connection needs them, up to [`send_buffer`](Self::send_buffer) and the
+    /// endpoint's `receive_buffer`. Otherwise they have these sizes at once.
+    pub tune_buffers: bool,
     /// Bytes written and not acknowledged, at most.
     pub send_buffer: u64,
     /// Bytes written and not sent, at most (Linux `TCP_NOTSENT_LOWAT`). A low limit keeps data in the processor's
@@ -57,7 +65,7 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Buffers of 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule.
+    /// Buffers that grow up to 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule.
     pub fn new(mechanisms: Mechanisms) -> Self {
         let quick = AckPolicy::LINUX_QUICK;
         Self {
@@ -68,6 +76,7 @@ impl TcpOptions {
                 mtu_probing: MtuProbing::OnBlackHole,
                 ..tcp::Config::new(mechanisms)
             },
+            tune_buffers: true,
             send_buffer: 4 << 20,
             unsent: 128 << 10,
             backlog: 1024,
@@ -85,15 +94,18 @@ impl TcpOptions {
         Ok(Self::new(*profile.mechanisms()))
     }
 
-    /// How much of what is written a connection takes.
-    pub(crate) fn send_limits(&self) -> SendLimits {
-        SendLimits { buffer: self.send_buffer, unsent: self.unsent }
-    }
-
-    /// The configuration of the endpoint of one connection, where packets have up to `mtu` bytes.
-    pub(crate) fn endpoint_for(&self, path: &Endpoints, isn: SeqNumber, mtu: u16) -> tcp::Config {
+    /// The configuration of the endpoint of one connection that begins with this receive buffer, where packets have up to
+    /// `mtu` bytes.
+    pub(crate) fn endpoint_for(&self, path: &Endpoints, isn: SeqNumber, mtu: u16, receive_buffer: u64) -> tcp::Config {
         let ip_version = path.ip_version().unwrap_or(IpVersion::V4);
         let mut config = tcp::Config { ip_version, isn, ..self.endpoint };
+        if self.tune_buffers {
+            if config.window_scaling == WindowScaling::Fit {
+                config.window_scaling = WindowScaling::fit(self.endpoint.receive_buffer);
+            }
+            config.receive_buffer = receive_buffer;
+            config.tune_receive_buffer = true;
+        }
         config.announce(largest_mss(mtu, ip_version));
         config
     }

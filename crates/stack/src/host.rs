@@ -32,6 +32,7 @@ mod connection;
 mod icmp;
 mod input;
 mod listeners;
+mod memory;
 mod output;
 mod secret;
 mod table;
@@ -55,6 +56,7 @@ use std::{
 use challenge::ChallengeBudget;
 use connection::{Connection, Origin};
 use listeners::Listeners;
+use memory::Budget;
 use recoup_recovery::{Counters, Sender};
 pub use recoup_tcp::Read;
 use recoup_tcp::{Closed, Endpoint, Info, State, Unreachable, WriteError, WriteMode};
@@ -206,6 +208,8 @@ pub struct Stats {
     pub syns_dropped: u64,
     /// How often connections lost their out-of-order data for want of room.
     pub out_of_order_discarded: u64,
+    /// Segments dropped for want of memory.
+    pub segments_without_memory: u64,
 }
 
 /// A TCP host; see the [module](self).
@@ -218,6 +222,7 @@ pub struct Host {
     table: Table,
     listeners: Listeners,
     time_waits: TimeWaits,
+    budget: Budget,
     /// Connections with something to transmit, each once.
     dirty: VecDeque<u32>,
     /// Connections with an event, each once.
@@ -241,6 +246,7 @@ impl Host {
             table: Table::default(),
             listeners: Listeners::default(),
             time_waits: TimeWaits::default(),
+            budget: Budget::default(),
             dirty: VecDeque::new(),
             events: VecDeque::new(),
             challenges: ChallengeBudget::default(),
@@ -328,8 +334,9 @@ impl Host {
         let options = options.unwrap_or(&self.config.tcp);
         let isn = self.secret.isn(now, &path);
         let isn = least.filter(|least| isn.before(*least)).unwrap_or(isn);
-        let config = options.endpoint_for(&path, isn, self.mtu);
-        self.table.open(&config, path, origin, options.send_limits())
+        let (receive_buffer, limits, growth) = Budget::first(self.config.memory, self.table.len(), options);
+        let config = options.endpoint_for(&path, isn, self.mtu, receive_buffer);
+        self.table.open(&config, path, origin, limits, growth)
     }
 
     /// Hands over bytes to send, and says how many were taken: as many as there is room for. When it
@@ -338,9 +345,11 @@ impl Host {
     /// # Errors
     /// When the connection takes none.
     pub fn write(&mut self, now: Instant, id: ConnectionId, bytes: &[u8]) -> Result<usize, HostError> {
+        let fits = self.writable(id, bytes.len())?.min(bytes.len());
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let taken = connection.tcp.write(now, bytes, WriteMode::default(), |_, _| {})?;
+        let taken = connection.tcp.write(now, &bytes[..fits], WriteMode::default(), |_, _| {})?;
         if taken > 0 {
+            self.table.count(index);
             self.mark_dirty(index);
         }
         Ok(taken)
@@ -359,9 +368,11 @@ impl Host {
         id: ConnectionId,
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) -> Result<usize, HostError> {
+        let fits = self.writable(id, 1)?;
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let taken = connection.tcp.write_with(now, fill)?;
+        let taken = connection.tcp.write_with(now, fits, fill)?;
         if taken > 0 {
+            self.table.count(index);
             self.mark_dirty(index);
         }
         Ok(taken)
@@ -376,6 +387,7 @@ impl Host {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         let read = connection.tcp.read(now, into).map_err(HostError::Ended)?;
         if matches!(read, Read::Bytes(_)) {
+            self.tune_receive_buffer(now, index);
             self.mark_dirty(index);
         }
         Ok(read)
@@ -471,7 +483,7 @@ impl Host {
         Some(Readiness {
             opened: connection.opened,
             readable: endpoint.readable() > 0 || endpoint.receiver().finished(),
-            writable: connection.opened && (tcp.has_room() || tcp.is_write_shut()),
+            writable: connection.opened && ((tcp.has_room() && !connection.starved) || tcp.is_write_shut()),
             closed,
         })
     }
@@ -531,6 +543,11 @@ impl Host {
     /// How many connections there are, those over but not let go of included.
     pub fn connections(&self) -> usize {
         self.table.len()
+    }
+
+    /// The memory of all connections, in bytes: their state, the bytes of both streams, and out-of-order data.
+    pub const fn memory(&self) -> usize {
+        self.table.memory()
     }
 
     /// The number of connections in TIME-WAIT that their applications have let go of. They are none of

@@ -66,6 +66,24 @@ impl Buffer {
         self.ring.len()
     }
 
+    /// Memory that the ring needs in addition for `more` bytes, in bytes.
+    pub fn growth(&self, more: usize) -> usize {
+        match self.len.saturating_add(more) {
+            len if len <= self.ring.len() => 0,
+            len => len.checked_next_power_of_two().unwrap_or(len).max(LEAST_RING) - self.ring.len(),
+        }
+    }
+
+    /// Bytes that can be appended when the ring may take `memory` bytes more.
+    pub fn room_within(&self, memory: usize) -> usize {
+        let most = self.ring.len().saturating_add(memory);
+        let ring = match most {
+            0..LEAST_RING => 0,
+            _ => 1 << most.ilog2(),
+        };
+        ring.max(self.ring.len()) - self.len
+    }
+
     /// Frees memory that is not in use: all of it if no byte is held, or else what a ring beyond the next larger size
     /// takes. For a stream that rests: while data flows, the ring would have to grow again.
     pub fn shrink(&mut self) {

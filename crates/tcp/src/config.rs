@@ -16,6 +16,18 @@ pub enum WindowScaling {
     Shift(u8),
 }
 
+impl WindowScaling {
+    /// The smallest shift with which a receive buffer of `bytes` can be offered, for one that begins smaller.
+    pub fn fit(bytes: u64) -> Self {
+        Self::Shift(Self::least_shift(bytes))
+    }
+
+    fn least_shift(bytes: u64) -> u8 {
+        let most = Options::MAX_WINDOW_SCALE;
+        (0..most).find(|shift| bytes >> shift <= 0xffff).unwrap_or(most)
+    }
+}
+
 /// The configuration of one endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -106,11 +118,7 @@ impl Config {
         match self.window_scaling {
             WindowScaling::Off => None,
             WindowScaling::Shift(shift) => Some(shift.min(Options::MAX_WINDOW_SCALE)),
-            WindowScaling::Fit => {
-                let fits = |shift: &u8| self.receive_buffer >> *shift <= 0xffff;
-                let most = Options::MAX_WINDOW_SCALE;
-                Some((0..most).find(fits).unwrap_or(most))
-            }
+            WindowScaling::Fit => Some(WindowScaling::least_shift(self.receive_buffer)),
         }
     }
 }

@@ -203,6 +203,26 @@ impl Connection {
         self.sent.memory() + self.received.memory() + self.reassembly.memory()
     }
 
+    /// The memory that `bytes` more would need if they arrived now, at most, in bytes.
+    pub fn memory_to_receive(&self, bytes: usize) -> usize {
+        self.received.growth(bytes).max(bytes)
+    }
+
+    /// Bytes that can be written when the send stream may take `memory` bytes of memory more, whatever the limits are.
+    pub fn writable_within(&self, memory: usize) -> usize {
+        self.sent.room_within(memory)
+    }
+
+    /// The present limits on what is written ahead.
+    pub const fn limits(&self) -> SendLimits {
+        self.limits
+    }
+
+    /// Whether neither stream holds a byte.
+    pub fn is_empty(&self) -> bool {
+        self.sent.is_empty() && self.received.is_empty() && self.reassembly.is_empty()
+    }
+
     /// Frees memory of both streams that is not in use. A ring keeps the size that its stream once needed, which is right
     /// while data flows. So call this for a connection that has been idle for a while, or when memory is scarce.
     pub fn shrink(&mut self) {
@@ -369,15 +389,20 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Accepts bytes written in place: `fill` receives a slice and returns how many bytes it wrote at its
+    /// Accepts at most `most` bytes written in place: `fill` receives a slice and returns how many bytes it wrote at its
     /// start. Without room, `fill` is not called, and a notice follows once
     /// [`has_much_room`](Self::has_much_room) holds. Further calls fill more.
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub fn write_with(&mut self, now: Instant, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<usize, WriteError> {
+    pub fn write_with(
+        &mut self,
+        now: Instant,
+        most: usize,
+        fill: impl FnOnce(&mut [u8]) -> usize,
+    ) -> Result<usize, WriteError> {
         self.check_writable()?;
-        let room = self.room();
+        let room = self.room().min(most);
         if room == 0 {
             self.missed_room = true;
             return Ok(0);

@@ -93,7 +93,7 @@ impl Receiver {
     }
 
     /// The size of the receive buffer, in bytes.
-    pub(crate) const fn buffer(&self) -> u64 {
+    pub const fn buffer(&self) -> u64 {
         self.buffer
     }
 

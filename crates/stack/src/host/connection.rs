@@ -4,7 +4,7 @@ use recoup_tcp::{self as tcp, Config, Notices, SendLimits, State};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Segment};
 
-use super::{ConnectionId, EMBRYONIC_LIFE, Event, ListenerId, ORPHAN_LIFE};
+use super::{ConnectionId, EMBRYONIC_LIFE, Event, ListenerId, ORPHAN_LIFE, memory::Growth};
 
 /// How a connection began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,10 @@ pub(crate) struct Connection {
     pub dirty: bool,
     /// The application has let go of it.
     pub released: bool,
+    /// What its buffers may grow to.
+    pub growth: Growth,
+    /// It found no memory for a write, and waits for some.
+    pub starved: bool,
     /// It waits for an event to be taken out.
     pub announced: bool,
     /// It counts among its listener's embryonic connections.
@@ -64,6 +68,8 @@ impl Connection {
             path_mtu: None,
             dirty: false,
             released: false,
+            growth: Growth::default(),
+            starved: false,
             announced: false,
             embryonic: origin.listener().is_some(),
             seen: Notices::default(),
@@ -80,6 +86,8 @@ impl Connection {
         self.path_mtu = None;
         self.dirty = false;
         self.released = false;
+        self.growth = Growth::default();
+        self.starved = false;
         self.announced = false;
         self.embryonic = origin.listener().is_some();
         self.seen = Notices::default();

@@ -157,6 +157,9 @@ impl Host {
             // RACK orders segments by their send times (RFC 8985 §5.2).
             now += Duration::from_nanos(1);
         }
+        if !payload.is_empty() && !self.has_memory_for(now, index, segment) {
+            return;
+        }
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
@@ -175,14 +178,6 @@ impl Host {
             self.mark_dirty(index);
         } else {
             self.transmit(now, index, sink);
-        }
-    }
-
-    /// Keeps the out-of-order data of all connections within its bound, once that of one has changed.
-    fn limit_out_of_order(&mut self, index: u32) {
-        let most = self.config.most_out_of_order;
-        if self.table.count_out_of_order(index) > most {
-            self.stats.out_of_order_discarded += self.table.discard_out_of_order(most - most / 4);
         }
     }
 

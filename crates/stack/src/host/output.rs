@@ -402,6 +402,6 @@ impl Host {
             }
             self.table.arm(index);
         }
-        self.table.count_out_of_order(index);
+        self.settle_memory(now, index);
     }
 }

@@ -105,3 +105,19 @@ fn a_stream_that_rests_keeps_no_more_memory_than_it_needs() {
     buffer.append(b"more");
     assert_eq!(buffer.take(9), b"more");
 }
+
+#[test]
+fn what_fits_is_told_before() {
+    let mut buffer = Buffer::default();
+    for (memory, fits) in [(0, 0), (4095, 0), (4096, 4096), (8191, 4096), (8192, 8192)] {
+        assert_eq!(buffer.room_within(memory), fits);
+        assert!(fits == 0 || buffer.growth(fits) <= memory);
+    }
+    buffer.append(&[0; 3000]);
+    for (memory, fits) in [(0, 1096), (4095, 1096), (4096, 5192), (12_288, 13_384)] {
+        assert_eq!(buffer.room_within(memory), fits);
+        assert!(buffer.growth(fits) <= memory && buffer.growth(fits + 1) > memory);
+    }
+    buffer.append(&[0; 1097]);
+    assert_eq!(buffer.memory(), 8192);
+}

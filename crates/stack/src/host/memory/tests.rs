@@ -1,0 +1,147 @@
+use super::*;
+use crate::{
+    Config, VnetHeader,
+    host::{Read, Secret},
+};
+use std::net::SocketAddr;
+
+const CLIENT: &str = "192.0.2.1";
+const SERVER: &str = "192.0.2.2";
+
+/// A client and a server that many connections join, with a delay of 1 ms between them.
+struct Many {
+    now: Instant,
+    client: Host,
+    server: Host,
+    connections: Vec<(ConnectionId, ConnectionId)>,
+    /// The most memory that the server's connections took.
+    most: usize,
+}
+
+impl Many {
+    fn new(connections: usize, memory: usize) -> Self {
+        let host = |address: &str, memory| {
+            let config = Config { memory, ..Config::new([address.parse().unwrap()]) };
+            Host::new(config, 1500, Secret::from_key([1; 16]))
+        };
+        let (client, server) = (host(CLIENT, 1 << 30), host(SERVER, memory));
+        let mut many = Self { now: Instant::ZERO, client, server, connections: Vec::new(), most: 0 };
+        let at: SocketAddr = SocketAddr::new(SERVER.parse().unwrap(), 80);
+        let listener = many.server.listen(at).unwrap();
+        for _ in 0..connections {
+            let ours = many.client.connect(many.now, at).unwrap();
+            many.run(5);
+            let theirs = many.server.accept(listener).expect("an open connection");
+            many.connections.push((ours, theirs));
+        }
+        many
+    }
+
+    fn run(&mut self, millis: u64) {
+        for _ in 0..millis {
+            let mut packets: [Vec<(VnetHeader, Vec<u8>)>; 2] = Default::default();
+            let [to_server, to_client] = &mut packets;
+            while self
+                .client
+                .poll_transmit(self.now, &mut |p: &[u8]| to_server.push((VnetHeader::default(), p.to_vec())))
+            {
+            }
+            while self
+                .server
+                .poll_transmit(self.now, &mut |p: &[u8]| to_client.push((VnetHeader::default(), p.to_vec())))
+            {
+            }
+            self.now += Duration::from_millis(1);
+            self.client.on_timer(self.now);
+            self.server.on_timer(self.now);
+            let [to_server, to_client] = packets;
+            for (_, packet) in to_server {
+                self.server.on_packet(self.now, &packet, &mut |_: &[u8]| {});
+                self.most = self.most.max(self.server.memory());
+            }
+            for (_, packet) in to_client {
+                self.client.on_packet(self.now, &packet, &mut |_: &[u8]| {});
+            }
+        }
+    }
+}
+
+#[test]
+fn readers_that_never_read_stay_within_the_bound_and_lock_nobody_out() {
+    const MEMORY: usize = 8 << 20;
+    let mut many = Many::new(300, MEMORY);
+    let bytes = vec![7; 100_000];
+    let connections = many.connections.clone();
+    for _ in 0..20 {
+        for (ours, _) in &connections[1..] {
+            many.client.write(many.now, *ours, &bytes).unwrap();
+        }
+        many.run(20);
+    }
+    assert!(many.most > MEMORY / 2, "{} bytes", many.most);
+    assert!(many.most <= MEMORY, "{} bytes", many.most);
+    // One that reads goes on.
+    let (ours, theirs) = connections[0];
+    let (mut written, mut received, mut into) = (0, 0, vec![0; 10_000]);
+    for _ in 0..2000 {
+        written += many.client.write(many.now, ours, &bytes[written..]).unwrap();
+        many.run(1);
+        while let Read::Bytes(count) = many.server.read(many.now, theirs, &mut into).unwrap() {
+            received += count;
+        }
+    }
+    assert_eq!(received, bytes.len());
+    assert!(many.most <= MEMORY, "{} bytes", many.most);
+}
+
+#[test]
+fn writers_wait_for_memory_and_are_told_when_there_is_some() {
+    const MEMORY: usize = 4 << 20;
+    let mut many = Many::new(200, MEMORY);
+    while many.server.next_event().is_some() {}
+    let bytes = vec![7; 200_000];
+    let connections = many.connections.clone();
+    let mut written = vec![0; connections.len()];
+    for _ in 0..20 {
+        for ((_, theirs), written) in connections.iter().zip(&mut written) {
+            *written += many.server.write(many.now, *theirs, &bytes).unwrap();
+        }
+        many.most = many.most.max(many.server.memory());
+        many.run(1);
+    }
+    assert!(many.most > MEMORY / 2 && many.most <= MEMORY, "{} bytes", many.most);
+    // All who got less than they wanted hear of it once the client reads.
+    let mut told = vec![false; connections.len()];
+    let mut into = vec![0; 100_000];
+    for _ in 0..3000 {
+        for (ours, _) in &connections {
+            while let Read::Bytes(_) = many.client.read(many.now, *ours, &mut into).unwrap() {}
+        }
+        many.run(1);
+        while let Some(event) = many.server.next_event() {
+            let place = connections.iter().position(|(_, theirs)| *theirs == event.connection).unwrap();
+            told[place] |= event.writable;
+        }
+    }
+    assert_eq!(told.iter().filter(|told| !**told).count(), 0);
+    assert!(many.server.memory() <= MEMORY / 2, "{} bytes are held for nothing", many.server.memory());
+}
+
+#[test]
+fn a_receive_buffer_grows_with_what_is_read_and_not_beyond_the_share() {
+    for (memory, grown) in [(64 << 20, 1 << 20), (1 << 20, 64 << 10)] {
+        let mut many = Many::new(1, memory);
+        let (ours, theirs) = many.connections[0];
+        let bytes = vec![7; 400_000];
+        let mut into = vec![0; 100_000];
+        let mut largest = 0;
+        for _ in 0..400 {
+            many.client.write(many.now, ours, &bytes).unwrap();
+            many.run(1);
+            while let Read::Bytes(_) = many.server.read(many.now, theirs, &mut into).unwrap() {}
+            largest = largest.max(many.server.table.promised());
+        }
+        assert!(largest >= grown, "{largest} bytes of {memory}");
+        assert!(largest <= memory as u64 / 2, "{largest} bytes of {memory}");
+    }
+}
