@@ -105,3 +105,15 @@ fn a_stream_that_rests_keeps_no_more_memory_than_it_needs() {
     buffer.append(b"more");
     assert_eq!(buffer.take(9), b"more");
 }
+
+#[test]
+fn room_for_much_takes_memory_for_what_is_written() {
+    let mut buffer = Buffer::default();
+    let filled = buffer.append_with(1 << 20, |room| room.len().min(10));
+    assert_eq!((filled, buffer.memory()), (10, LEAST_RING));
+    for _ in 0..20 {
+        let left = (1 << 20) - buffer.len();
+        buffer.append_with(left, |room| room.len());
+    }
+    assert_eq!((buffer.len(), buffer.memory()), (1 << 20, 1 << 20));
+}
