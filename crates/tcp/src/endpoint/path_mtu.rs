@@ -33,7 +33,7 @@ pub enum MtuProbing {
     Always,
 }
 
-/// The size with which a search begins, in bytes (Linux tcp_base_mss).
+/// The size with which a search begins, in bytes (RFC 4821 §7.2; Linux tcp_base_mss).
 pub(super) const BASE: u16 = 1024;
 
 /// The smallest MTU of an IPv6 link (RFC 8200 §5).
@@ -49,7 +49,7 @@ const NO_SMALL_SEGMENT: u16 = 256;
 /// A search ends once it knows the size this exactly, in bytes (Linux tcp_probe_threshold).
 pub(super) const PRECISION: u16 = 8;
 
-/// After this time a search begins anew (Linux tcp_probe_interval).
+/// After this time a search begins anew (RFC 4821 §7.3; Linux tcp_probe_interval).
 const SEARCH_AGAIN: Duration = Duration::from_secs(600);
 
 /// The limits of segment sizes.
