@@ -57,7 +57,8 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Buffers of 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule.
+    /// Buffers of 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule, a search for
+    /// the path MTU where large segments vanish.
     pub fn new(mechanisms: Mechanisms) -> Self {
         let quick = AckPolicy::LINUX_QUICK;
         Self {

@@ -15,9 +15,9 @@
 mod input;
 mod liveness;
 mod output;
+mod path_mtu;
 mod state;
 mod time_wait;
-mod path_mtu;
 mod tuning;
 
 use crate::acks::AckSchedule;

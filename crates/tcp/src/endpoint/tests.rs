@@ -8,8 +8,8 @@ mod flow_control;
 mod handshake;
 mod hostile;
 mod liveness;
-mod time_wait;
 mod path_mtu;
+mod time_wait;
 mod transfer;
 mod tuning;
 
