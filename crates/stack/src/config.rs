@@ -65,7 +65,8 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Buffers that grow up to 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule.
+    /// Buffers that grow up to 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule, a search for
+    /// the path MTU where large segments vanish.
     pub fn new(mechanisms: Mechanisms) -> Self {
         let quick = AckPolicy::LINUX_QUICK;
         Self {

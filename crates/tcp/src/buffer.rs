@@ -108,6 +108,8 @@ impl Buffer {
     /// number. The slice's previous contents are meaningless. It is contiguous memory of the ring, so it may
     /// be shorter than `most` although the next call finds more.
     pub fn append_with(&mut self, most: usize, fill: impl FnOnce(&mut [u8]) -> usize) -> usize {
+        // A short write must not cost the memory of all that there is room for. With each call the ring may double.
+        let most = most.min(self.ring.len().max(LEAST_RING));
         self.make_room(self.len + most);
         let [room, _] = self.between_mut(self.len, self.len + most);
         let count = fill(room).min(room.len());

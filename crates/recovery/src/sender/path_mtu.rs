@@ -161,7 +161,7 @@ impl<C: CongestionControl> Sender<C> {
     /// ICMP message told so. It goes again at once in segments of the usual size. The window is what it was before.
     pub fn fail_mtu_probe(&mut self, now: Instant) {
         self.on_mtu_probe_lost(now, self.peer.mss);
-        self.congestion.cwnd = self.congestion.cwnd + Segments::ONE;
+        self.congestion.cwnd += Segments::ONE;
     }
 
     /// The probe at `probe` counts as other data from now on, in segments of the usual size: it cannot be told whether

@@ -121,3 +121,15 @@ fn what_fits_is_told_before() {
     buffer.append(&[0; 1097]);
     assert_eq!(buffer.memory(), 8192);
 }
+
+#[test]
+fn room_for_much_takes_memory_for_what_is_written() {
+    let mut buffer = Buffer::default();
+    let filled = buffer.append_with(1 << 20, |room| room.len().min(10));
+    assert_eq!((filled, buffer.memory()), (10, LEAST_RING));
+    for _ in 0..20 {
+        let left = (1 << 20) - buffer.len();
+        buffer.append_with(left, |room| room.len());
+    }
+    assert_eq!((buffer.len(), buffer.memory()), (1 << 20, 1 << 20));
+}

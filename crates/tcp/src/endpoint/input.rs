@@ -9,9 +9,10 @@ use recoup_recovery::Ack;
 /// half a turn (RFC 7323 §5.5).
 pub(super) const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 
-/// The smallest MSS option that counts, in bytes (Linux `TCP_MIN_SND_MSS`): headers would outweigh the payload of smaller
+/// The smallest MSS option that counts, in bytes, and the smallest limit of the path (Linux tcp_min_snd_mss,
+/// tcp_mtu_probe_floor): headers would outweigh the payload of smaller
 /// segments many times.
-const LEAST_PEER_MSS: u16 = 48;
+pub(super) const LEAST_MSS: u16 = 48;
 
 impl Endpoint {
     /// Takes in a segment whose checksum is right.
@@ -99,7 +100,7 @@ impl Endpoint {
         }
         let options_len = if self.timestamps { Config::TIMESTAMPS_LEN } else { 0 };
         // RFC 9293 §3.7.1: 536 where the option is absent.
-        let peer = options.mss.unwrap_or(536).max(LEAST_PEER_MSS);
+        let peer = options.mss.unwrap_or(536).max(LEAST_MSS);
         // Both announce their MSS without the options that every segment carries (RFC 6691 §2).
         let agreed = self.announced_mss.min(peer).saturating_sub(options_len).max(1);
         self.full_segment = self.begin_path_mtu(now, agreed);

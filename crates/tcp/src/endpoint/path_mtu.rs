@@ -16,6 +16,7 @@
 //! size, so that a search without obstacles ends there. Over IPv6 no segment becomes smaller than packets of 1280 bytes
 //! (RFC 4821 §7.7).
 
+use super::input::LEAST_MSS;
 use super::*;
 use recoup_recovery::MtuProbe;
 use recoup_wire::TCP_HEADER_LEN;
@@ -32,11 +33,8 @@ pub enum MtuProbing {
     Always,
 }
 
-/// The size with which a search begins, in bytes (Linux tcp_base_mss).
+/// The size with which a search begins, in bytes (RFC 4821 §7.2; Linux tcp_base_mss).
 pub(super) const BASE: u16 = 1024;
-
-/// The smallest size over IPv4, in bytes (Linux tcp_mtu_probe_floor).
-const FLOOR_V4: u16 = 48;
 
 /// The smallest MTU of an IPv6 link (RFC 8200 §5).
 const LEAST_MTU_V6: u16 = 1280;
@@ -51,7 +49,7 @@ const NO_SMALL_SEGMENT: u16 = 256;
 /// A search ends once it knows the size this exactly, in bytes (Linux tcp_probe_threshold).
 pub(super) const PRECISION: u16 = 8;
 
-/// After this time a search begins anew (Linux tcp_probe_interval).
+/// After this time a search begins anew (RFC 4821 §7.3; Linux tcp_probe_interval).
 const SEARCH_AGAIN: Duration = Duration::from_secs(600);
 
 /// The limits of segment sizes.
@@ -135,9 +133,10 @@ impl Endpoint {
 
     /// Limits segments to `mss` payload bytes, because the path takes no longer ones (RFC 1191 §6, RFC 8201 §4). Larger
     /// segments that are outstanding go again at once, in smaller ones, and the congestion window stays. A larger value
-    /// than the present limit changes nothing.
+    /// than the present limit changes nothing. The least is 48, as for the peer's option: smaller segments would take many
+    /// times the memory of their payload.
     pub fn limit_mss(&mut self, now: Instant, mss: u16) {
-        let mss = mss.max(1);
+        let mss = mss.max(LEAST_MSS);
         self.path_mtu.limit = self.path_mtu.limit.min(mss);
         let probe = self.path_mtu.probe().filter(|probe| probe.len() > u64::from(mss));
         if let Some(search) = &mut self.path_mtu.search {
@@ -186,7 +185,7 @@ impl Endpoint {
     /// The size below which no timeout makes segments smaller.
     fn least_size(&self) -> u16 {
         match self.ip_version {
-            IpVersion::V4 => FLOOR_V4,
+            IpVersion::V4 => LEAST_MSS,
             IpVersion::V6 => LEAST_MTU_V6.saturating_sub(self.headers_len()),
         }
     }
@@ -208,7 +207,8 @@ impl Endpoint {
             None if self.full_segment > BASE => BASE,
             None => self.full_segment / 2,
         };
-        let first = self.sender.board().first().map_or(0, |first| first.span.len()) as u16;
+        let first = self.sender.board().first().map_or(0, |first| first.span.len());
+        let first = u16::try_from(first).unwrap_or(u16::MAX);
         let size = match half.min(BASE) {
             half if first > half => half,
             // Full-sized once, or a part of what was.

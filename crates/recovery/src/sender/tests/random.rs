@@ -48,6 +48,14 @@ enum Op {
         mss: u32,
         probe: bool,
     },
+    /// The sender probes for a larger path MTU by itself, and then learns that the probe is lost, or gives it up.
+    Probe {
+        len: u32,
+        lost: Option<bool>,
+    },
+    /// Segments become smaller without a message, or larger.
+    Limit(u32),
+    Raise(u32),
     /// The segment with the byte this far above `snd_una` is retransmitted in two parts.
     Split(u64),
     /// An ACK that stops on a border of segments and SACKs whole ones, counted from `snd_una`.
@@ -87,6 +95,9 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Close),
         1 => (0..1500u32).prop_map(Op::SetMss),
         1 => (0..1500u32, any::<bool>()).prop_map(|(mss, probe)| Op::PathMtu { mss, probe }),
+        1 => (0..4000u32, any::<Option<bool>>()).prop_map(|(len, lost)| Op::Probe { len, lost }),
+        1 => (0..1500u32).prop_map(Op::Limit),
+        1 => (0..3000u32).prop_map(Op::Raise),
         1 => (0..20_000u64).prop_map(Op::Split),
         12 => (0..6usize, blocks, window.clone(), any::<bool>(), told()).prop_map(
             |(segments, blocks, window, duplicate, told)| {
@@ -120,6 +131,8 @@ fn told() -> impl Strategy<Value = Told> {
 
 /// Segments of all runs that were sent together.
 static TOGETHER: AtomicUsize = AtomicUsize::new(0);
+/// Path MTU probes of all runs.
+static PROBES: AtomicUsize = AtomicUsize::new(0);
 /// How often an idle sender got an ACK.
 static IDLE: AtomicUsize = AtomicUsize::new(0);
 /// How often the window of a sender held it.
@@ -171,6 +184,29 @@ impl Run {
                 self.sender.on_mtu_probe_lost(self.now, *mss);
             }
             Op::PathMtu { mss, .. } => self.sender.on_path_mtu(self.now, *mss),
+            Op::Probe { len, lost } => {
+                // A probe takes a sender in the state Open with a window of eleven segments.
+                for _ in 0..3 {
+                    self.sender.on_written(self.now, 20 * MSS);
+                    self.send(usize::MAX)?;
+                    self.now += Duration::from_millis(10);
+                    self.ack(&Ack::new(self.sender.nxt(), 1 << 20))?;
+                }
+                self.sender.on_written(self.now, 20 * MSS);
+                if let MtuProbe::Sent(what) = self.sender.send_mtu_probe(self.now, *len) {
+                    PROBES.fetch_add(1, Ordering::Relaxed);
+                    let span = what.span().unwrap();
+                    prop_assert!(span.len() == u64::from(*len) && span.end <= self.edge, "{:?}", span);
+                    self.check()?;
+                    match lost {
+                        Some(true) => self.sender.fail_mtu_probe(self.now),
+                        Some(false) => self.sender.end_mtu_probe(span),
+                        None => {}
+                    }
+                }
+            }
+            Op::Limit(mss) => self.sender.limit_segments(self.now, *mss),
+            Op::Raise(mss) => self.sender.raise_mss(self.now, *mss),
             Op::Split(above) => self.sender.split_segment(self.sender.una() + *above),
             Op::Ack { segments, blocks, window, duplicate, told } => {
                 let segments = if *duplicate { 0 } else { *segments };
@@ -422,6 +458,7 @@ fn the_invariants_hold_whatever_happens() {
     assert!(TOGETHER.load(Ordering::Relaxed) > 1000, "none was sent together");
     assert!(HELD.load(Ordering::Relaxed) > 1000, "no window was full");
     assert!(IDLE.load(Ordering::Relaxed) > 1000, "no sender was idle");
+    assert!(PROBES.load(Ordering::Relaxed) > 100, "{} path MTU probes", PROBES.load(Ordering::Relaxed));
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::endpoint::path_mtu::{BASE, PRECISION};
-use recoup_recovery::State as RecoveryState;
+use recoup_recovery::{Profile, State as RecoveryState};
 use recoup_units::SplitMix;
 
 /// An ICMP message says that segments have at most `mss` bytes. Returns what goes then.
@@ -62,6 +62,13 @@ fn a_message_that_limits_nothing_changes_nothing() {
     assert!(limit(&mut lone, 1000).is_empty());
     assert!(limit(&mut lone, 2000).is_empty());
     assert_eq!(lone.endpoint.mss(), 1000);
+}
+
+#[test]
+fn no_message_makes_segments_tiny() {
+    let mut lone = Lone::open();
+    write(&mut lone, 100);
+    assert_eq!(limit(&mut lone, 1), [". 1:49 ack 1", ". 49:97 ack 1", "P. 97:101 ack 1"]);
 }
 
 #[test]
@@ -274,7 +281,8 @@ fn whatever_is_lost_and_whatever_icmp_says_the_transfer_completes() {
         let mut draw = |below: u64| random.below(below);
         let mode = [MtuProbing::OnBlackHole, MtuProbing::Always][draw(2) as usize];
         let passes = 200 + draw(1300) as u32;
-        let mechanisms = [Mechanisms::LINUX_6, Mechanisms::LINUX_3_17, Mechanisms::RFC_6675][draw(3) as usize];
+        let profile = ["linux-6", "linux-3.17", "rfc6675", "linux-6+bbr1"][draw(4) as usize];
+        let mechanisms = *profile.parse::<Profile>().unwrap().mechanisms();
         let client = Config { mechanisms, sack: draw(4) > 0, ..searching(mode) };
         let mut pair = Pair::open(&client, &searching(MtuProbing::Off));
         pair.passes = passes;
