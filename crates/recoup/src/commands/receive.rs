@@ -3,7 +3,7 @@
 use crate::commands::transfer::{HostArgs, Tally, Transfer};
 use crate::output::{OUTPUT, create_file, print};
 use crate::{Failure, console};
-use recoup_net::host::{ConnectionId, HostError, Read, describe};
+use recoup_stack::host::{ConnectionId, HostError, Read, describe};
 use recoup_support::output_file::{Files, OutputFile};
 use rustix::event::PollFlags;
 use std::collections::HashMap;
@@ -149,8 +149,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for address in any {
         transfer.driver.host.listen(SocketAddr::new(address, args.port))?;
     }
-    let addresses = transfer.driver.device().host_addresses();
-    let to: Vec<String> = addresses.iter().map(|ip| SocketAddr::new(*ip, args.port).to_string()).collect();
+    let to: Vec<String> = transfer.addresses.iter().map(|ip| SocketAddr::new(*ip, args.port).to_string()).collect();
     console::status(format_args!("listening on {}", to.join(" and ")));
     let chunk = vec![0; output.chunk()];
     let mut receiver = Receiver {
@@ -179,10 +178,15 @@ impl Receiver {
         // Streams are read at once, but for one whose bytes wait for the output.
         let stdout = io::stdout();
         let waits_for = (!self.readable.is_empty()).then(|| (stdout.as_fd(), PollFlags::OUT));
-        let mut ready = self.transfer.driver.turn_with(IDLE, waits_for)?;
+        let mut ready = self.transfer.turn(IDLE, waits_for)?;
         while let Some(event) = self.transfer.driver.host.next_event() {
             let id = event.connection;
             if event.opened {
+                let host = &mut self.transfer.driver.host;
+                if let Some(listener) = host.listener(id) {
+                    // What is returned has been announced.
+                    let _ = host.accept(listener);
+                }
                 let tally = Tally::begin(self.transfer.driver.now(), None);
                 self.streams.insert(id, Stream { tally, readable: false });
             }

@@ -4,7 +4,7 @@ use crate::commands::transfer::{Generator, HostArgs, Tally, Transfer};
 use crate::output::print;
 use crate::{Failure, console};
 use clap::value_parser;
-use recoup_net::host::{ConnectionId, Host, HostError, Read, describe};
+use recoup_stack::host::{ConnectionId, Host, HostError, Read, describe};
 use recoup_support::output_file::Files;
 use recoup_support::quantity::parse_size_or_zero;
 use recoup_tcp::{Closed, State};
@@ -108,8 +108,7 @@ impl Source {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let inputs = args.bytes.is_none().then_some("-");
     let mut transfer = args.host.open(&mut Files::reading(inputs))?;
-    let addresses = transfer.driver.device().host_addresses();
-    let from: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+    let from: Vec<String> = transfer.addresses.iter().map(ToString::to_string).collect();
     console::status(format_args!("sending from {}", from.join(" and ")));
     if args.bytes.is_none() && io::stdin().is_terminal() {
         console::note("reading from the terminal until Ctrl-D");
@@ -162,8 +161,7 @@ fn stream(
     mut source: Source,
     length: Option<u64>,
 ) -> Result<Tally, Failure> {
-    let driver = &mut transfer.driver;
-    let mut tally = Tally::begin(driver.now(), length);
+    let mut tally = Tally::begin(transfer.driver.now(), length);
     let mut back = vec![0; CHUNK];
     let (mut room, mut closed) = (true, false);
     let stdin = io::stdin();
@@ -172,7 +170,8 @@ fn stream(
         let awaited = source.awaited(&stdin).filter(|_| room);
         let busy = room && !closed && awaited.is_none();
         let most = if busy { Duration::ZERO } else { IDLE };
-        let ready = driver.turn_with(most, awaited)?;
+        let ready = transfer.turn(most, awaited)?;
+        let driver = &mut transfer.driver;
         let now = driver.now();
         while let Some(event) = driver.host.next_event() {
             room |= event.writable;

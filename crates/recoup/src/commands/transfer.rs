@@ -5,16 +5,21 @@ use crate::output::create_file;
 use crate::{Failure, console};
 use crc32fast::Hasher;
 use indicatif::ProgressBar;
-use recoup_net::NetError;
-use recoup_net::host::{Driver, Host, Secret, Settings, TunDevice, TunOptions};
+use recoup_net::{Clock, NetError, TunDevice, TunOptions};
 use recoup_recovery::{Counters, Trigger};
+use recoup_stack::device::{Tapped, Wait};
+use recoup_stack::host::{Host, Secret};
+use recoup_stack::{Config, Driver, TcpOptions};
 use recoup_support::output_file::{Files, OutputFile};
 use recoup_support::profile::parse_profile;
 use recoup_units::Instant;
 use recoup_wire::pcap;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::cell::RefCell;
 use std::io::{self, BufWriter, ErrorKind};
 use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -45,7 +50,11 @@ type Capture = Rc<RefCell<Result<pcap::Writer<BufWriter<OutputFile>>, io::Error>
 
 /// A running host, and the capture of its packets.
 pub struct Transfer {
-    pub driver: Driver<TunDevice>,
+    pub driver: Driver<Box<dyn Wait>>,
+    /// The addresses of the host.
+    pub addresses: Vec<IpAddr>,
+    /// The device's descriptor.
+    descriptor: OwnedFd,
     capture: Option<(Capture, PathBuf)>,
 }
 
@@ -58,14 +67,19 @@ impl HostArgs {
         let capture = self.pcap.as_deref().map(|path| begin_capture(files, path)).transpose()?;
         let options = TunOptions { mtu: self.mtu, address: self.address, offloads: !self.no_offload };
         let device = TunDevice::open_with(&options).map_err(not_root)?;
-        let settings = Settings::new(*profile.mechanisms(), self.mtu);
-        let host = Host::new(settings, device.host_addresses(), secret);
-        let mut driver = Driver::new(host, device);
-        if let Some((capture, _)) = &capture {
-            let capture = Rc::clone(capture);
-            driver.tap(move |now, packet| record(&capture, now, packet));
-        }
-        Ok(Transfer { driver, capture })
+        let addresses = device.host_addresses().to_vec();
+        let descriptor = device.as_fd().try_clone_to_owned()?;
+        let tcp = TcpOptions::new(*profile.mechanisms());
+        let config = Config { tcp, ..Config::new(addresses.iter().copied()) };
+        let host = Host::new(config, self.mtu, secret);
+        let device: Box<dyn Wait> = match &capture {
+            Some((capture, _)) => {
+                let (capture, clock) = (Rc::clone(capture), Clock::start());
+                Box::new(Tapped::new(device, move |packet: &[u8]| record(&capture, clock.now(), packet)))
+            }
+            None => Box::new(device),
+        };
+        Ok(Transfer { driver: Driver::new(host, device), addresses, descriptor, capture })
     }
 }
 
@@ -97,6 +111,36 @@ fn record(capture: &Capture, now: Instant, packet: &[u8]) {
 }
 
 impl Transfer {
+    /// Runs the host until it has events, until `other` is ready for what is given with it, or for `most` at the longest.
+    /// Returns whether `other` is ready.
+    pub fn turn(&mut self, most: Duration, other: Option<(BorrowedFd<'_>, PollFlags)>) -> Result<bool, Failure> {
+        let Some((other, what)) = other else {
+            self.driver.turn(most)?;
+            return Ok(false);
+        };
+        let until = self.driver.now() + most;
+        loop {
+            self.driver.turn(Duration::ZERO)?;
+            let (now, host) = (self.driver.now(), &self.driver.host);
+            let done = host.has_events() || now >= until;
+            let wait = match done || host.has_work() {
+                true => Duration::ZERO,
+                false => host.next_timer().map_or(until, |at| at.min(until)).since(now),
+            };
+            let wait = Timespec::try_from(wait).ok();
+            let device = PollFd::new(&self.descriptor, PollFlags::IN);
+            let mut watched = [device, PollFd::from_borrowed_fd(other, what)];
+            match poll(&mut watched, wait.as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(e) => return Err(Failure::Wrong(format!("cannot wait for packets: {}", io::Error::from(e)))),
+            }
+            let ready = !watched[1].revents().is_empty();
+            if ready || done {
+                return Ok(ready);
+            }
+        }
+    }
+
     /// Answers late segments until all connections are over, but no longer than the peer takes to retransmit its FIN
     /// twice.
     pub fn linger(&mut self, rto: Duration, is_over: impl Fn(&Host) -> bool) -> Result<(), Failure> {
@@ -110,10 +154,9 @@ impl Transfer {
 
     /// Removes the device, and gives the capture its name.
     pub fn finish(self) -> Result<(), Failure> {
-        let Self { driver, capture } = self;
-        if driver.refused() > 0 {
-            let refused = driver.refused();
-            console::note(format_args!("the device did not take {refused} packets"));
+        let Self { driver, capture, .. } = self;
+        if driver.lost() > 0 {
+            console::note(format_args!("the device did not take {} packets", driver.lost()));
         }
         drop(driver);
         let Some((capture, path)) = capture else {

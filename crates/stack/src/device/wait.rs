@@ -23,6 +23,16 @@ pub trait Wait: Device {
     fn waker(&self) -> Waker;
 }
 
+impl<D: Wait + ?Sized> Wait for Box<D> {
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        (**self).wait(timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        (**self).waker()
+    }
+}
+
 /// Whether a thread is to wake.
 #[derive(Debug, Default)]
 struct Signal {
