@@ -15,8 +15,9 @@ use tokio::io::{Interest, unix::AsyncFd};
 /// How long a descriptor is taken at its word that it has nothing. That a device is gone need not make it readable.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// A device that wakes tasks of tokio: a [`TunDevice`](crate::TunDevice), or another whose descriptor is readable when
-/// there are packets. Its runtime needs I/O enabled.
+/// A device that wakes tasks of tokio: a [`TunDevice`](crate::TunDevice), a [`PacketDevice`](crate::PacketDevice), or
+/// another whose descriptor is readable when there are packets, and writable when there is room again. Its runtime needs
+/// I/O enabled.
 #[derive(Debug)]
 pub struct AsyncDevice<D> {
     device: D,
@@ -26,6 +27,8 @@ pub struct AsyncDevice<D> {
     asked_at: Instant,
     /// The last `receive` got packets, so that there may be more.
     more: bool,
+    /// Packets that were lost where nobody was told.
+    lost: u64,
 }
 
 impl<D: Device + AsFd> AsyncDevice<D> {
@@ -39,8 +42,9 @@ impl<D: Device + AsFd> AsyncDevice<D> {
     pub fn new(device: D) -> io::Result<Self> {
         let descriptor = device.as_fd().try_clone_to_owned()?;
         // SAFETY: the descriptor is owned, so that it stays the same and open until it is dropped.
-        let readiness = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) }?;
-        Ok(Self { device, readiness, asked_at: Instant::now(), more: false })
+        let readiness =
+            unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE | Interest::WRITABLE) }?;
+        Ok(Self { device, readiness, asked_at: Instant::now(), more: false, lost: 0 })
     }
 
     /// The device.
@@ -85,7 +89,7 @@ impl<D: Device + AsFd> Device for AsyncDevice<D> {
     }
 
     fn flush(&mut self) -> u64 {
-        self.device.flush()
+        std::mem::take(&mut self.lost) + self.device.flush()
     }
 
     fn room(&self) -> usize {
@@ -95,6 +99,19 @@ impl<D: Device + AsFd> Device for AsyncDevice<D> {
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.more {
             return Poll::Ready(());
+        }
+        while self.device.room() == 0 {
+            match self.readiness.poll_write_ready(context) {
+                Poll::Ready(Ok(mut guard)) => {
+                    self.lost += self.device.flush();
+                    if self.device.room() > 0 {
+                        return Poll::Ready(());
+                    }
+                    guard.clear_ready();
+                }
+                Poll::Ready(Err(_)) => return Poll::Ready(()),
+                Poll::Pending => break,
+            }
         }
         // An error says that the runtime ends; `receive` returns it.
         self.readiness.poll_read_ready(context).map(drop)

@@ -53,6 +53,9 @@ pub enum NetError {
         /// The names that exist, and a similar one.
         expected: String,
     },
+    /// The options of a device do not fit it, or each other. In one line: what, and what was expected.
+    #[error("{0}")]
+    Unsuitable(String),
     /// The process may not capture.
     #[error(
         "cannot {what}: expected the capability CAP_NET_RAW (and CAP_SYS_ADMIN for other network namespaces): run it as root, or grant it once by `sudo setcap cap_net_raw+ep {program}`"

@@ -18,6 +18,7 @@
 //! | `relay`, `packet`, `clock`, `log`, `capture`, `report` | the emulator: packets through two chains in real time, their outcomes and delays |
 //! | `tun`, `vnet`, `buffers`, `write_batch` | devices with and without offloads; packets written in batches (io_uring) |
 //! | `tun_device`, `link_mtu`, `waiting`, `async_device` | a TUN device for a stack; threads wait for it, or tasks of tokio |
+//! | `packet_device` | an ordinary interface as a stack's device: ARP, neighbour discovery |
 //! | `packet_socket`, `interface` | frames of interfaces: rings shared with the kernel, filters, several rings in the order of time |
 //! | `testbed` (`meter`, `events`, `switch`) | a flow between two namespaces, with the kernel's TCP or a host of ours at either end; its cost, measured by its packets |
 
@@ -37,6 +38,7 @@ mod log;
 mod namespace;
 mod netlink;
 mod packet;
+mod packet_device;
 mod packet_socket;
 mod relay;
 mod report;
@@ -59,6 +61,7 @@ pub use interface::{Interface, interfaces};
 pub use log::{PacketLog, PacketOutcome, PacketRecord};
 pub use namespace::{Namespace, NamespaceTarget};
 pub use packet::Tcp;
+pub use packet_device::{PacketDevice, PacketOptions};
 pub use packet_socket::{
     LinkLayer, MergedRings, PacketRing, PacketSocketOptions, Readiness, RingEvent, RingFrame, RingStatistics,
     USUAL_SNAP, VlanTag, attach_filter,

@@ -148,6 +148,30 @@ impl Netlink {
         Ok(found)
     }
 
+    /// Whether an interface of the namespace has this address.
+    pub fn has_address(&mut self, address: IpAddr) -> Result<bool, NetError> {
+        let mut request = AddressMessage::default();
+        request.header.family = family(address);
+        let mut found = false;
+        self.dump("list addresses", RouteNetlinkMessage::GetAddress(request), |answer| {
+            if let RouteNetlinkMessage::NewAddress(message) = answer {
+                // At a point-to-point link, the other attribute has the peer's address.
+                let local = message.attributes.iter().find_map(|a| match a {
+                    AddressAttribute::Local(local) => Some(*local),
+                    _ => None,
+                });
+                let own = local.or_else(|| {
+                    message.attributes.iter().find_map(|a| match a {
+                        AddressAttribute::Address(own) => Some(*own),
+                        _ => None,
+                    })
+                });
+                found |= own == Some(address);
+            }
+        })?;
+        Ok(found)
+    }
+
     /// Every IPv4 network to which the namespace has a route in any table, with its prefix length, without
     /// broadcast addresses.
     pub fn routes(&mut self) -> Result<Vec<(IpAddr, u8)>, NetError> {

@@ -37,7 +37,7 @@
 mod memory;
 mod merged;
 mod open;
-mod options;
+pub(crate) mod options;
 mod ring;
 
 use recoup_units::Instant;
@@ -45,6 +45,7 @@ use recoup_wire::bpf::{Framing, Instruction, keep_all};
 use std::time::Duration;
 
 pub use merged::{MergedRings, RingEvent};
+pub(crate) use open::open_socket;
 pub use options::attach_filter;
 pub use ring::{PacketRing, Readiness};
 

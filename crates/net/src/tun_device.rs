@@ -9,6 +9,7 @@ use crate::{
     write_batch::WriteBatch,
 };
 use recoup_stack::device::{Batch, Device, Properties, Wait};
+use rustix::event::PollFlags;
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -213,7 +214,7 @@ impl Wait for TunDevice {
         if self.more {
             return Ok(());
         }
-        self.waiting.wait(&self.tun, timeout)
+        self.waiting.wait(&self.tun, PollFlags::IN, timeout)
     }
 
     fn waker(&self) -> Waker {

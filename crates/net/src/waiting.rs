@@ -52,9 +52,9 @@ impl Waiting {
         Waker::from(Arc::clone(&self.0))
     }
 
-    /// Waits until `fd` is readable or failed, until it is woken, or for `timeout`. It may return early.
-    pub fn wait(&self, fd: impl AsFd, timeout: Option<Duration>) -> io::Result<()> {
-        let mut watched = [PollFd::new(&fd, PollFlags::IN), PollFd::new(&self.0.fd, PollFlags::IN)];
+    /// Waits until `fd` is ready for `what` or failed, until it is woken, or for `timeout`. It may return early.
+    pub fn wait(&self, fd: impl AsFd, what: PollFlags, timeout: Option<Duration>) -> io::Result<()> {
+        let mut watched = [PollFd::new(&fd, what), PollFd::new(&self.0.fd, PollFlags::IN)];
         match poll(&mut watched, timeout.map(timespec).as_ref()) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(()),
@@ -86,23 +86,23 @@ mod tests {
             // Several wake-ups before a wait are one.
             waiting.waker().wake_by_ref();
             waiting.waker().wake();
-            waiting.wait(&reader, Some(LONG)).unwrap();
+            waiting.wait(&reader, PollFlags::IN, Some(LONG)).unwrap();
         }
         let waker = waiting.waker();
         let other = thread::spawn(move || {
             thread::sleep(SHORT);
             waker.wake();
         });
-        waiting.wait(&reader, Some(LONG)).unwrap();
+        waiting.wait(&reader, PollFlags::IN, Some(LONG)).unwrap();
         other.join().unwrap();
         assert!(begun.elapsed() < LONG);
 
         let idle = Instant::now();
-        waiting.wait(&reader, Some(SHORT)).unwrap();
+        waiting.wait(&reader, PollFlags::IN, Some(SHORT)).unwrap();
         assert!(idle.elapsed() >= SHORT);
 
         rustix::io::write(&writer, b"x").unwrap();
-        waiting.wait(&reader, Some(LONG)).unwrap();
+        waiting.wait(&reader, PollFlags::IN, Some(LONG)).unwrap();
         assert!(begun.elapsed() < LONG);
     }
 }

@@ -126,6 +126,13 @@ fn index_of(socket: &OwnedFd, name: &str) -> Result<u32, NetError> {
     })
 }
 
+/// Opens a socket that receives nothing yet, for the interface of this name. Second: the interface's index.
+pub(crate) fn open_socket(kind: SocketType, interface: &str, purpose: &str) -> Result<(OwnedFd, u32), NetError> {
+    let socket = socket(kind, purpose)?;
+    let index = index_of(&socket, interface)?;
+    Ok((socket, index))
+}
+
 /// Makes the ring of a socket.
 fn ring(socket: impl AsFd, blocks: usize, timeout: Duration) -> std::io::Result<RingMemory> {
     options::set(&socket, options::PACKET_VERSION, options::TPACKET_V3)?;

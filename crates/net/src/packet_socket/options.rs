@@ -11,11 +11,14 @@ pub const PACKET_ADD_MEMBERSHIP: i32 = 1;
 pub const PACKET_RX_RING: i32 = 5;
 pub const PACKET_STATISTICS: i32 = 6;
 pub const PACKET_VERSION: i32 = 10;
+pub const PACKET_VNET_HDR: i32 = 15;
 pub const PACKET_FANOUT: i32 = 18;
 pub const PACKET_IGNORE_OUTGOING: i32 = 23;
 
 pub const TPACKET_V3: i32 = 2;
+pub const PACKET_MR_MULTICAST: u16 = 0;
 pub const PACKET_MR_PROMISC: u16 = 1;
+pub const PACKET_MR_UNICAST: u16 = 3;
 
 pub const FANOUT_HASH: u32 = 0;
 /// The kernel chooses the number of the group.
