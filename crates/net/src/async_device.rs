@@ -27,6 +27,8 @@ pub struct AsyncDevice<D> {
     asked_at: Instant,
     /// The last `receive` got packets, so that there may be more.
     more: bool,
+    /// The last look at the device failed.
+    failed: bool,
     /// Packets that were lost where nobody was told.
     lost: u64,
 }
@@ -44,7 +46,7 @@ impl<D: Device + AsFd> AsyncDevice<D> {
         // SAFETY: the descriptor is owned, so that it stays the same and open until it is dropped.
         let readiness =
             unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE | Interest::WRITABLE) }?;
-        Ok(Self { device, readiness, asked_at: Instant::now(), more: false, lost: 0 })
+        Ok(Self { device, readiness, asked_at: Instant::now(), more: false, failed: false, lost: 0 })
     }
 
     /// The device.
@@ -70,12 +72,13 @@ impl<D: Device + AsFd> Device for AsyncDevice<D> {
         let ready = self.readiness.poll_read_ready(&mut Context::from_waker(Waker::noop()));
         let mut guard = match ready {
             Poll::Ready(guard) => Some(guard?),
-            Poll::Pending if now.duration_since(self.asked_at) >= PERIOD => None,
+            Poll::Pending if self.failed || now.duration_since(self.asked_at) >= PERIOD => None,
             Poll::Pending => return Ok(()),
         };
         self.asked_at = now;
         let received = self.device.receive(batch);
         self.more = batch.len() > before;
+        self.failed = received.is_err();
         if let Some(guard) = &mut guard
             && !self.more
         {

@@ -17,7 +17,7 @@
 //! | `netlink`, `namespace`, `wire`, `address` | TUN devices and network namespaces that vanish with their process; the ends of an emulated path |
 //! | `relay`, `packet`, `clock`, `log`, `capture`, `report` | the emulator: packets through two chains in real time, their outcomes and delays |
 //! | `tun`, `vnet`, `buffers`, `write_batch` | devices with and without offloads; packets written in batches (io_uring) |
-//! | `tun_device`, `link_mtu`, `waiting`, `async_device` | a TUN device for a stack; threads wait for it, or tasks of tokio |
+//! | `tun_device`, `link_state`, `waiting`, `async_device` | a TUN device for a stack; threads wait for it, or tasks of tokio |
 //! | `packet_device` | an ordinary interface as a stack's device: ARP, neighbour discovery |
 //! | `packet_socket`, `interface` | frames of interfaces: rings shared with the kernel, filters, several rings in the order of time |
 //! | `testbed` (`meter`, `events`, `switch`) | a flow between two namespaces, with the kernel's TCP or a host of ours at either end; its cost, measured by its packets |
@@ -33,7 +33,7 @@ mod clock;
 mod command;
 mod error;
 mod interface;
-mod link_mtu;
+mod link_state;
 mod log;
 mod namespace;
 mod netlink;

@@ -25,7 +25,7 @@ mod neighbors;
 
 use crate::{
     LONGEST_SUPER_PACKET, NetError, VNET_HEADER_LEN, VnetHeader, interface,
-    link_mtu::LinkMtu,
+    link_state::LinkState,
     netlink::Netlink,
     packet_socket::{open_socket, options},
     waiting::Waiting,
@@ -75,8 +75,8 @@ pub struct PacketOptions {
 
 /// An interface of the calling thread's network namespace, with a stack on it.
 ///
-/// While the interface is down, nothing arrives and what is sent is lost. Once it was removed, its user gets
-/// [`io::ErrorKind::BrokenPipe`].
+/// While the interface is down, what is sent is lost, and its user gets [`io::ErrorKind::NetworkDown`]. Once the interface
+/// was removed, its user gets [`io::ErrorKind::BrokenPipe`].
 ///
 /// A thread waits for it by [`Wait`], which also asks silent neighbours again. It wakes no tasks by itself: with tokio,
 /// put it into an `AsyncDevice` (feature `tokio`). Silent neighbours are then asked again when something is sent or
@@ -87,7 +87,7 @@ pub struct PacketDevice {
     name: String,
     mac: Mac,
     addresses: Vec<IpAddr>,
-    mtu: LinkMtu,
+    link: LinkState,
     waiting: Waiting,
     neighbors: Neighbors,
     /// Frames for which the send buffer had no room, with their headers.
@@ -137,7 +137,7 @@ impl PacketDevice {
         grow_buffers(&socket);
         options::bind(&socket, index, options::ETH_P_ALL).map_err(failed())?;
         Ok(Self {
-            mtu: LinkMtu::new(index).map_err(failed())?,
+            link: LinkState::new(index).map_err(failed())?,
             waiting: Waiting::new().map_err(failed())?,
             neighbors: Neighbors::new(mac, &options.addresses, &options.gateways),
             socket,
@@ -265,9 +265,20 @@ impl PacketDevice {
         }
     }
 
-    /// Whether the interface was removed. The kernel says so only to those who ask.
-    fn is_removed(&self) -> bool {
-        self.down && options::bound_to(&self.socket).is_ok_and(|link| link.sll_ifindex < 0)
+    /// An error if the interface is down, or was removed. The kernel says the latter, and that it is up again, only to
+    /// those who ask.
+    fn check(&mut self) -> io::Result<()> {
+        if !self.down {
+            return Ok(());
+        }
+        if options::bound_to(&self.socket)?.sll_ifindex < 0 {
+            let gone = format!("the interface {} was removed", self.name);
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, gone));
+        }
+        self.link.look();
+        self.link.check(&self.name)?;
+        self.down = false;
+        Ok(())
     }
 }
 
@@ -367,7 +378,7 @@ impl AsFd for PacketDevice {
 
 impl Device for PacketDevice {
     fn properties(&mut self) -> Properties {
-        Properties { mtu: self.mtu.get(), offloads: true }
+        Properties { mtu: self.link.mtu(), offloads: true }
     }
 
     fn receive(&mut self, batch: &mut Batch) -> io::Result<()> {
@@ -376,10 +387,7 @@ impl Device for PacketDevice {
         while !batch.is_full() && batch.read(LONGEST_SUPER_PACKET, |buffer| self.read_packet(buffer))? {
             self.more = true;
         }
-        if self.is_removed() {
-            return Err(io::Error::new(io::ErrorKind::BrokenPipe, format!("the interface {} was removed", self.name)));
-        }
-        Ok(())
+        self.check()
     }
 
     fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {

@@ -3,7 +3,7 @@
 use crate::{
     LONGEST_SUPER_PACKET, NetError, Tun, VnetHeader,
     address::{self, INTERFACE},
-    link_mtu::LinkMtu,
+    link_state::LinkState,
     netlink::Netlink,
     waiting::Waiting,
     write_batch::WriteBatch,
@@ -21,8 +21,9 @@ use std::{
 /// A TUN device in the calling thread's network namespace with the kernel at the other end: the kernel
 /// has one address of a point-to-point network, the stack the other.
 ///
-/// While the interface is down, nothing arrives and what is sent is lost: the kernel answers reads with EAGAIN and
-/// writes with EIO. Once it was removed, both fail with EBADFD, and its user gets [`io::ErrorKind::BrokenPipe`].
+/// While the interface is down, what is sent is lost, and its user gets [`io::ErrorKind::NetworkDown`] once that is found
+/// out: by a packet that was lost, or within a second. The kernel answers reads with EAGAIN then, and writes with EIO.
+/// Once the interface was removed, both fail with EBADFD, and its user gets [`io::ErrorKind::BrokenPipe`].
 ///
 /// A thread waits for it by [`Wait`]. It wakes no tasks by itself: with tokio, put it into an `AsyncDevice` (feature
 /// `tokio`).
@@ -31,7 +32,7 @@ pub struct TunDevice {
     tun: Tun,
     /// Without offloads. Super-packets are so long that batches of them gain nothing.
     batch: Option<WriteBatch>,
-    mtu: LinkMtu,
+    link: LinkState,
     waiting: Waiting,
     /// The last [`receive`](Device::receive) got packets, so that there may be more.
     more: bool,
@@ -79,11 +80,12 @@ impl TunDevice {
         let tun = create(options.offloads)?;
         let mut netlink = Netlink::open()?;
         tun.bring_up(&mut netlink, options.mtu.into())?;
-        let mtu = LinkMtu::new(tun.index()).map_err(NetError::system(format!("read the MTU of {}", tun.name())))?;
+        let link = LinkState::new(tun.index());
+        let link = link.map_err(NetError::system(format!("read the state of {}", tun.name())))?;
         let mut device = Self {
             tun,
             batch: (!options.offloads).then(|| WriteBatch::new(options.mtu.into())),
-            mtu,
+            link,
             waiting: Waiting::new().map_err(NetError::system("make an eventfd"))?,
             more: false,
             host: Vec::new(),
@@ -120,6 +122,14 @@ impl TunDevice {
         self.kernel.push(kernel);
         self.host.push(address);
         Ok(())
+    }
+
+    /// If packets were lost and the interface is not known to be down, it may be.
+    fn note_lost(&mut self, lost: u64) -> u64 {
+        if lost > 0 && self.link.check("").is_ok() {
+            self.link.look();
+        }
+        lost
     }
 
     /// The device itself.
@@ -172,7 +182,7 @@ impl AsFd for TunDevice {
 
 impl Device for TunDevice {
     fn properties(&mut self) -> Properties {
-        let mtu = self.mtu.get();
+        let mtu = self.link.mtu();
         if let Some(batch) = &mut self.batch {
             // No packet waits between a flush and the next exchange.
             batch.grow(&self.tun, mtu.into());
@@ -189,19 +199,24 @@ impl Device for TunDevice {
             }
             self.more = true;
         }
-        Ok(())
+        match self.more {
+            true => Ok(()),
+            false => self.link.check(self.tun.name()),
+        }
     }
 
     fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
-        match &mut self.batch {
+        let lost = match &mut self.batch {
             Some(batch) if *header == VnetHeader::default() => batch.push(&self.tun, packet),
             _ => self.tun.write_frame(header, packet).is_err().into(),
-        }
+        };
+        self.note_lost(lost)
     }
 
     fn flush(&mut self) -> u64 {
         let batch = self.batch.as_mut();
-        batch.map_or(0, |batch| batch.submit(&self.tun))
+        let lost = batch.map_or(0, |batch| batch.submit(&self.tun));
+        self.note_lost(lost)
     }
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<()> {

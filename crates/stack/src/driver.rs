@@ -102,8 +102,9 @@ pub(crate) fn exchange<D: Device>(host: &mut Host, device: &mut D, batch: &mut B
         host.on_frame(clock.now(), header, packet, &mut out);
     }
     out.lost += out.device.flush();
-    let more = if batch.is_empty() { more } else { true };
-    Exchange { more, lost: out.lost, received }
+    let (more, lost) = (more || !batch.is_empty(), out.lost);
+    host.count_lost(lost);
+    Exchange { more, lost, received }
 }
 
 /// A packet's way out.

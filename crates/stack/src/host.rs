@@ -210,6 +210,8 @@ pub struct Stats {
     pub out_of_order_discarded: u64,
     /// Segments dropped for want of memory.
     pub segments_without_memory: u64,
+    /// Packets that the device did not take: it was down, or had no room.
+    pub device_lost: u64,
 }
 
 /// A TCP host; see the [module](self).
@@ -576,6 +578,11 @@ impl Host {
         for index in self.table.all() {
             self.limit_mtu(now, index, mtu);
         }
+    }
+
+    /// Counts packets that the device did not take.
+    pub(crate) const fn count_lost(&mut self, packets: u64) {
+        self.stats.device_lost += packets;
     }
 
     /// Counters of the host.

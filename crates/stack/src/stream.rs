@@ -5,7 +5,8 @@ use crate::{
     host::{ConnectionId, Host, HostError, Read, Readiness},
     shard::{Hold, Inner, Wakers},
 };
-use recoup_tcp::Info;
+use recoup_recovery::Counters;
+use recoup_tcp::{Info, State};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use std::{
@@ -380,6 +381,20 @@ impl TcpStream {
     pub fn info(&self) -> io::Result<Info> {
         let info = self.handle.call(|inner, now| inner.host.info(now, self.handle.id));
         info.ok_or_else(|| HostError::Unknown.into())
+    }
+
+    /// What the sender has counted, since the connection began.
+    ///
+    /// # Errors
+    /// When the connection is over and forgotten.
+    pub fn counters(&self) -> io::Result<Counters> {
+        let counters = self.handle.call(|inner, _| inner.host.counters(self.handle.id));
+        counters.ok_or_else(|| HostError::Unknown.into())
+    }
+
+    /// The state of the connection: how it ended, if it is over. `None` once it is forgotten.
+    pub fn state(&self) -> Option<State> {
+        self.handle.call(|inner, _| inner.host.state(self.handle.id))
     }
 
     /// Both directions, each for itself, for as long as this is borrowed.

@@ -58,9 +58,16 @@ fn a_device_that_is_down_loses_packets_and_one_that_was_removed_is_gone() {
             link(&["set", &name, "down"]);
             assert_eq!(received(&mut device).unwrap(), 0);
             assert_eq!(send(&mut device), 1);
+            let down = received(&mut device).unwrap_err();
+            assert_eq!(
+                (down.kind(), down.to_string()),
+                (io::ErrorKind::NetworkDown, format!("the interface {name} is down"))
+            );
 
             link(&["set", &name, "up"]);
             assert_eq!(send(&mut device), 0);
+            thread::sleep(Duration::from_millis(1100));
+            device.properties();
             while received(&mut device).unwrap() > 0 {}
 
             let waits = Instant::now();

@@ -4,6 +4,8 @@ mod faulty;
 mod interface;
 mod offload;
 mod peers;
+#[cfg(feature = "tokio")]
+mod tasks;
 
 use faulty::{Faults, Faulty};
 use peers::{bytes, host, kernel_pulls, kernel_pushes, trade, with_device};

@@ -29,7 +29,7 @@ fn ip(words: &str) {
 }
 
 /// Runs `ip` several times in a namespace.
-fn ip_in(namespace: &Namespace, lines: &'static [&'static str]) {
+pub fn ip_in(namespace: &Namespace, lines: &'static [&'static str]) {
     namespace.run(move || lines.iter().for_each(|line| ip(line))).unwrap();
 }
 
@@ -46,7 +46,7 @@ fn join(near: &Namespace, name: &'static str, far: &Namespace, far_name: &'stati
 
 /// Runs `test` in a namespace with the device `stack0`, whose other end `peer0` is in the given one, if the system
 /// permits it.
-fn with_ends(test: impl FnOnce(Namespace) + Send + 'static) {
+pub fn with_ends(test: impl FnOnce(Namespace) + Send + 'static) {
     let _beside = beside_others();
     let (Ok(stack), Ok(peer)) = (Namespace::new(), Namespace::new()) else {
         return skip("no network namespaces");
@@ -55,11 +55,15 @@ fn with_ends(test: impl FnOnce(Namespace) + Send + 'static) {
     stack.run(move || test(peer)).unwrap();
 }
 
+/// Those of a stack on `stack0`.
+pub fn options() -> PacketOptions {
+    let [v4, v6] = OWN.map(|own| own.parse().unwrap());
+    PacketOptions { interface: "stack0".into(), addresses: vec![(v4, 24), (v6, 64)], ..PacketOptions::default() }
+}
+
 /// A stack on `stack0` that listens at port 80.
 fn open(change: impl FnOnce(&mut PacketOptions)) -> Driver<PacketDevice> {
-    let [v4, v6] = OWN.map(|own| own.parse().unwrap());
-    let mut options =
-        PacketOptions { interface: "stack0".into(), addresses: vec![(v4, 24), (v6, 64)], ..PacketOptions::default() };
+    let mut options = options();
     change(&mut options);
     let device = PacketDevice::open(&options).unwrap();
     let mut host = Host::new(Config::new(device.addresses().iter().copied()), MTU, Secret::from_key([1; 16]));
@@ -91,7 +95,7 @@ fn trade_both_ways(driver: &mut Driver<PacketDevice>, peer: &Namespace, kernel: 
     assert_eq!(driver.lost(), 0);
 }
 
-const PEER: &[&str] = &["address add 192.0.2.1/24 dev peer0", "address add 2001:db8:1::1/64 dev peer0 nodad"];
+pub const PEER: &[&str] = &["address add 192.0.2.1/24 dev peer0", "address add 2001:db8:1::1/64 dev peer0 nodad"];
 
 #[test]
 fn streams_to_a_neighbour() {
@@ -176,15 +180,18 @@ fn an_interface_that_is_down_loses_packets_and_one_that_was_removed_is_gone() {
         ip_in(&peer, PEER);
         let mut driver = open(|_| ());
         ip("link set stack0 down");
-        driver.turn(Duration::from_millis(200)).unwrap();
+        for _ in 0..2 {
+            let down = driver.turn(Duration::from_millis(200)).unwrap_err();
+            assert_eq!(
+                (down.kind(), down.to_string().as_str()),
+                (io::ErrorKind::NetworkDown, "the interface stack0 is down")
+            );
+        }
         ip("link set stack0 up");
         trade_both_ways(&mut driver, &peer, ["192.0.2.1", "2001:db8:1::1"]);
         drop(driver);
 
-        let [v4, _] = OWN.map(|own| own.parse().unwrap());
-        let options =
-            PacketOptions { interface: "stack0".into(), addresses: vec![(v4, 24)], ..PacketOptions::default() };
-        let mut device = PacketDevice::open(&options).unwrap();
+        let mut device = PacketDevice::open(&options()).unwrap();
         ip("link delete stack0");
         let begun = Instant::now();
         let gone = loop {
