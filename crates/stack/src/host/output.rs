@@ -13,7 +13,9 @@
 use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::{self as tcp, Transmit};
 use recoup_units::{Instant, Span};
-use recoup_wire::{CommonHeaders, Endpoints, Flags, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len};
+use recoup_wire::{
+    CommonHeaders, Ecn, Endpoints, Flags, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len,
+};
 
 use super::{Host, ListenerId};
 use crate::{LONGEST_SUPER_PACKET, VnetHeader};
@@ -169,7 +171,7 @@ impl Egress {
         let segment = &train.segment;
         // Neither this nor what follows can fail: both ends have one IP version, and the payload is as long
         // as the segment says, which is less than the MTU. Otherwise the segment would be as good as lost.
-        if self.headers.set(segment, path).is_err() {
+        if self.headers.set(segment, path, Ecn::NONE).is_err() {
             return 0;
         }
         let headers = path.ip_version().map_or(0, |v| ip_len(segment, v)) - segment.payload_len;
