@@ -25,7 +25,7 @@
 //!
 //! Deviation: a segment that
 //! turned out too long for its path is cut when it is retransmitted, which waits for the retransmission
-//! timer. There is no ECN.
+//! timer.
 
 mod challenge;
 mod connection;

@@ -76,7 +76,12 @@ impl Host {
             return false;
         }
         match self.addressee(now, decoded) {
-            Addressee::Connection(index) => self.deliver(now, index, &decoded.segment, payload, sink),
+            Addressee::Connection(index) => {
+                if decoded.ecn.is_marked() {
+                    self.on_mark(index, &decoded.segment);
+                }
+                self.deliver(now, index, &decoded.segment, payload, sink);
+            }
             Addressee::Decision | Addressee::TimeWait(None) => {}
             Addressee::TimeWait(Some(answer)) => {
                 let path = decoded.endpoints.reverse();
@@ -141,6 +146,22 @@ impl Host {
             return Addressee::Nobody;
         }
         Addressee::Connection(self.open(now, path, Some(&options), Origin::Listener(id), least))
+    }
+
+    /// The packet of a segment was marked "congestion experienced". That counts for data in the window alone (RFC 3168
+    /// §6.1.5).
+    fn on_mark(&mut self, index: u32, segment: &Segment) {
+        let Some(connection) = self.table.at_mut(index) else {
+            return;
+        };
+        let endpoint = connection.tcp.endpoint();
+        let (next, receiver) = (endpoint.receive_next(), endpoint.receiver());
+        let window = receiver.edge().since(receiver.next());
+        let begins = segment.seq.before(next + u32::try_from(window).unwrap_or(u32::MAX));
+        let ends = (segment.seq + segment.payload_len).after(next);
+        if segment.payload_len > 0 && begins && ends {
+            connection.tcp.endpoint_mut().on_congestion_experienced();
+        }
     }
 
     fn deliver(&mut self, now: Instant, index: u32, segment: &Segment, payload: &[u8], sink: &mut dyn Sink) {

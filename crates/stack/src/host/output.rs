@@ -14,7 +14,7 @@ use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::{self as tcp, Transmit};
 use recoup_units::{Instant, Span};
 use recoup_wire::{
-    CommonHeaders, Ecn, Endpoints, Flags, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len,
+    CommonHeaders, Ecn, Endpoints, Flags, IpFields, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len,
 };
 
 use super::{Host, ListenerId};
@@ -89,6 +89,8 @@ struct Train {
     room: u32,
     /// Nothing more can join it.
     full: bool,
+    /// The ECN field of its packets.
+    ecn: Ecn,
 }
 
 impl Train {
@@ -100,7 +102,7 @@ impl Train {
         let size = segment.payload_len;
         let room = (LONGEST_SUPER_PACKET as u32).saturating_sub(ip_len(segment, version));
         let alone = kind == Kind::Other || size == 0 || segment.flags.intersects(Self::ENDS);
-        Self { kind, segment: *segment, payload, size, room, full: alone || room < size }
+        Self { kind, segment: *segment, payload, size, room, full: alone || room < size, ecn: Ecn::NONE }
     }
 
     /// Takes in a segment if it belongs to those here; whether it does.
@@ -171,7 +173,7 @@ impl Egress {
         let segment = &train.segment;
         // Neither this nor what follows can fail: both ends have one IP version, and the payload is as long
         // as the segment says, which is less than the MTU. Otherwise the segment would be as good as lost.
-        if self.headers.set(segment, path, Ecn::NONE).is_err() {
+        if self.headers.set(segment, path, train.ecn).is_err() {
             return 0;
         }
         let headers = path.ip_version().map_or(0, |v| ip_len(segment, v)) - segment.payload_len;
@@ -216,7 +218,7 @@ impl Egress {
         self.packet.clear();
         self.ip_id = self.ip_id.wrapping_add(1);
         // As in `emit`; and what is cut into several takes an identification each (RFC 791 §3.1).
-        if encode_headers(segment, path, self.ip_id, &mut self.packet).is_err() {
+        if encode_headers(segment, path, IpFields::from(self.ip_id).with_ecn(train.ecn), &mut self.packet).is_err() {
             return 0;
         }
         let headers = self.packet.len() as u32;
@@ -322,6 +324,12 @@ impl Host {
             trains += 1;
             trains == most_trains
         };
+        // New data alone is ECN-capable. Retransmissions are not, as marks on them may be ignored (RFC 3168 §6.1.5), nor
+        // SYNs, pure ACKs and window probes (§6.1.1, §6.1.4, §6.1.6).
+        let capable = tcp.endpoint().is_ecn_capable();
+        let ecn_of = |what: Transmit, segment: &Segment| {
+            if capable && what.is_new() && segment.payload_len > 0 { Ecn::ECT0 } else { Ecn::NONE }
+        };
         let mut segment = Segment::default();
         let mut train: Option<Train> = None;
         let mut more = true;
@@ -338,7 +346,10 @@ impl Host {
             {
                 go(tcp, &done);
             }
-            let last = train.get_or_insert_with(|| Train::new(kind, &segment, payload, version));
+            let last = train.get_or_insert_with(|| Train {
+                ecn: ecn_of(what, &segment),
+                ..Train::new(kind, &segment, payload, version)
+            });
             if kind == Kind::New && !last.full {
                 let room = last.room / last.size.max(1);
                 let count = tcp.transmit_more(now, &segment, room.min(left)).segments;
