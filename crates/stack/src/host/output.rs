@@ -243,12 +243,6 @@ impl Egress {
         sink.send_frame(&header, [&self.packet, payload[0], payload[1]]);
         1
     }
-
-    /// Room to make a packet that is no segment's.
-    pub fn room(&mut self) -> &mut Vec<u8> {
-        self.packet.clear();
-        &mut self.packet
-    }
 }
 
 /// Takes the first `len` bytes out of a payload in two parts, fewer if there are not as many.
@@ -265,8 +259,9 @@ fn take_front<'a>(payload: &mut [&'a [u8]; 2], len: usize) -> [&'a [u8]; 2] {
 }
 
 impl Host {
-    /// Gives every connection that has something to transmit a turn, and says whether there is more.
+    /// Sends datagrams that wait, gives every connection that has something to transmit a turn, and says whether there is more.
     pub fn poll_transmit(&mut self, now: Instant, sink: &mut dyn Sink) -> bool {
+        let waiting = self.send_waiting(sink);
         for _ in 0..self.dirty.len() {
             if sink.room() == 0 {
                 break;
@@ -279,7 +274,7 @@ impl Host {
             }
             self.transmit(now, index, sink);
         }
-        !self.dirty.is_empty()
+        waiting || !self.dirty.is_empty()
     }
 
     /// A connection's turn.

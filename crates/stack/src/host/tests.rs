@@ -1,7 +1,9 @@
 //! Two hosts in virtual time, and what strangers send them.
 
+mod datagrams;
 mod ecn;
 mod offload;
+mod others;
 
 use super::*;
 use std::{cell::Cell, rc::Rc};
