@@ -31,6 +31,8 @@ pub struct Config {
     /// Memory that incomplete fragmented packets take at most, bookkeeping included, in bytes. The longest packets need
     /// four times their length.
     pub most_fragments: usize,
+    /// Whether echo requests to every address that a listener takes are answered, and not only those to own addresses.
+    pub answer_any_echo: bool,
 }
 
 impl Config {
@@ -45,6 +47,7 @@ impl Config {
             memory: 256 << 20,
             most_out_of_order: 128 << 20,
             most_fragments: 1 << 20,
+            answer_any_echo: false,
         }
     }
 }

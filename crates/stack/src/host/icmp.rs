@@ -126,7 +126,8 @@ impl Host {
 
     /// Whether echo requests to this address are answered.
     fn answers_echo(&self, address: IpAddr) -> bool {
-        self.is_own(address) && is_unicast(address)
+        self.config.addresses.contains(&address)
+            || (self.config.answer_any_echo && self.is_own(address) && is_unicast(address))
     }
 
     /// Packets to a destination do not arrive.

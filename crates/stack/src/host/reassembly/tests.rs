@@ -130,7 +130,7 @@ fn what_no_packet_can_be_is_not_taken() {
     let fragments = cut(&packet("[2001:db8::1]:53", 7, 3000, 0), 1500, 9);
     // The offset of an IPv6 fragment is in bytes 42 and 43.
     let mut beyond = fragments[0].clone();
-    beyond[42..44].copy_from_slice(&(65_535_u16 & !7).to_be_bytes());
+    beyond[42..44].copy_from_slice(&(!7_u16).to_be_bytes());
     assert_eq!(add(&mut r, T0, &beyond), None);
     // Not the last one, and not of a length that others can follow.
     let mut odd = fragments[0].clone();

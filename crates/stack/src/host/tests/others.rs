@@ -228,3 +228,20 @@ fn packets_of_any_kind_do_no_harm_to_sockets_of_datagrams() {
         assert!(receive(&mut pair.client, ours) == Some((server, stream(5000))));
     }
 }
+
+#[test]
+fn echoes_of_others_are_answered_only_on_demand() {
+    let mut server = host(SERVER);
+    let request = |to: &str| {
+        let mut packet = Vec::new();
+        let message = IcmpMessage::EchoRequest { identifier: 7, sequence: 1 };
+        encode_icmp(ip(CLIENT), ip(to), 7, message, b"ping", &mut packet).unwrap();
+        packet
+    };
+    let answers = |server: &mut Host, to: &str| packets(server, Instant::ZERO, &request(to)).len();
+    assert_eq!([SERVER, "192.0.2.77"].map(|to| answers(&mut server, to)), [1, 0]);
+    server.listen_any(&crate::TcpOptions::default()).unwrap();
+    assert_eq!([SERVER, "192.0.2.77"].map(|to| answers(&mut server, to)), [1, 0]);
+    server.config.answer_any_echo = true;
+    assert_eq!([SERVER, "192.0.2.77", "224.0.0.1"].map(|to| answers(&mut server, to)), [1, 1, 0]);
+}
