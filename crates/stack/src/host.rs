@@ -489,7 +489,7 @@ impl Host {
     }
 
     /// Takes out the events a connection's sender has logged since the last call; none unless
-    /// [`Config::log`] is set.
+    /// [`Config::log`](recoup_tcp::Config::log) is set.
     pub fn take_events(&mut self, id: ConnectionId) -> Vec<(Instant, recoup_recovery::Event)> {
         let connection = self.table.get_mut(id);
         connection.map_or_else(Vec::new, |(_, connection)| connection.tcp.endpoint_mut().drain_events().collect())
