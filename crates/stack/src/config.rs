@@ -28,6 +28,11 @@ pub struct Config {
     /// Memory of it that out-of-order data takes at most, bookkeeping included, in bytes; never more than half of all. Above
     /// it, the connections with the most of it lose theirs, and their peers retransmit it.
     pub most_out_of_order: usize,
+    /// Memory that incomplete fragmented packets take at most, bookkeeping included, in bytes. The longest packets need
+    /// four times their length.
+    pub most_fragments: usize,
+    /// Whether echo requests to every address that a listener takes are answered, and not only those to own addresses.
+    pub answer_any_echo: bool,
 }
 
 impl Config {
@@ -41,6 +46,8 @@ impl Config {
             most_time_waits: 1 << 16,
             memory: 256 << 20,
             most_out_of_order: 128 << 20,
+            most_fragments: 1 << 20,
+            answer_any_echo: false,
         }
     }
 }

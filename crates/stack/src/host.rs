@@ -23,47 +23,65 @@
 //!
 //! A connection in TIME-WAIT that its application has let go of is kept in an entry of at most 60 bytes.
 //!
+//! Beside TCP there are sockets of [UDP](Host::udp_bind) and of [echoes](Host::ping_open), and [raw packets](Host::set_raw).
+//! Their packets share a bounded queue, which leaves before the connections' segments.
+//!
 //! Deviation: a segment that
 //! turned out too long for its path is cut when it is retransmitted, which waits for the retransmission
-//! timer. There is no ECN.
+//! timer.
 
 mod challenge;
 mod connection;
+mod datagrams;
+mod error;
 mod icmp;
 mod input;
 mod listeners;
 mod memory;
+mod others;
+mod outbox;
 mod output;
+mod ping;
+mod raw;
+mod reassembly;
 mod secret;
 mod table;
 mod time_wait;
+mod udp;
 
 #[cfg(test)]
 mod tests;
 
+pub use datagrams::{Datagram, DatagramId};
+pub use error::{HostError, describe};
 pub use listeners::{Incoming, ListenerId};
 pub use output::Sink;
+pub use ping::EchoReply;
+pub use recoup_wire::Unreachable;
 pub use secret::Secret;
 pub use table::ConnectionId;
 
 use std::{
     collections::VecDeque,
-    io,
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
 use challenge::ChallengeBudget;
 use connection::{Connection, Origin};
+use datagrams::Datagrams;
+use icmp::ErrorBudget;
 use listeners::Listeners;
 use memory::Budget;
+use outbox::Outbox;
+use raw::RawQueue;
+use reassembly::Reassembly;
 use recoup_recovery::{Counters, Sender};
 pub use recoup_tcp::Read;
-use recoup_tcp::{Closed, Endpoint, Info, State, Unreachable, WriteError, WriteMode};
+use recoup_tcp::{Closed, Endpoint, Info, State, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use table::Table;
-use thiserror::Error;
 use time_wait::TimeWaits;
 
 use crate::{Config, TcpOptions};
@@ -105,92 +123,6 @@ pub struct Readiness {
     pub closed: Option<Closed>,
 }
 
-/// Why a host does not do what it is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum HostError {
-    /// The address is none of this host's.
-    #[error("address {0}: expected one of this host's own")]
-    NotOurs(IpAddr),
-    /// Nothing of this host's can reach the address.
-    #[error("address {0}: expected a unicast address, not of a loopback, and port of an IP version this host has")]
-    Unreachable(SocketAddr),
-    /// Another listener or connection is there.
-    #[error("address {0}: another socket has it")]
-    InUse(SocketAddr),
-    /// Another listener takes every address.
-    #[error("every address: another listener takes them already")]
-    AnyInUse,
-    /// All ports to that peer, or all connections, are in use.
-    #[error("no connection to {0}: as many as there may be are in use")]
-    Exhausted(SocketAddr),
-    /// No connection has this id, or it was released.
-    #[error("no such connection")]
-    Unknown,
-    /// It is not open yet, or this side has closed it.
-    #[error("the connection takes no data: it is not open for writing")]
-    NotWritable,
-    /// It is over.
-    #[error("the connection is over: {}", describe(*.0))]
-    Ended(Closed),
-    /// It did not open.
-    #[error("no connection to {to}: {}", describe(*.how))]
-    Unopened {
-        /// How it ended.
-        how: Closed,
-        /// The peer.
-        to: SocketAddr,
-    },
-}
-
-impl From<HostError> for io::Error {
-    fn from(error: HostError) -> Self {
-        use io::ErrorKind;
-        let kind = match error {
-            HostError::NotOurs(_) => ErrorKind::AddrNotAvailable,
-            HostError::InUse(_) | HostError::AnyInUse => ErrorKind::AddrInUse,
-            HostError::Unreachable(_) => ErrorKind::NetworkUnreachable,
-            HostError::Exhausted(_) => ErrorKind::QuotaExceeded,
-            HostError::Unknown => ErrorKind::NotConnected,
-            HostError::NotWritable => ErrorKind::BrokenPipe,
-            HostError::Ended(Closed::Gracefully) => ErrorKind::BrokenPipe,
-            HostError::Unopened { how: Closed::ByReset, .. } => ErrorKind::ConnectionRefused,
-            HostError::Ended(Closed::ByReset) => ErrorKind::ConnectionReset,
-            HostError::Ended(how) | HostError::Unopened { how, .. } => match how {
-                Closed::ByTimeout => ErrorKind::TimedOut,
-                Closed::Unreachable(Unreachable::Port | Unreachable::Protocol) => ErrorKind::ConnectionRefused,
-                Closed::Unreachable(Unreachable::Net) => ErrorKind::NetworkUnreachable,
-                Closed::Unreachable(Unreachable::Host | Unreachable::Prohibited) => ErrorKind::HostUnreachable,
-                Closed::Gracefully | Closed::ByReset | Closed::ByAbort => ErrorKind::ConnectionAborted,
-            },
-        };
-        Self::new(kind, error)
-    }
-}
-
-impl From<WriteError> for HostError {
-    fn from(error: WriteError) -> Self {
-        match error {
-            WriteError::Shut => Self::NotWritable,
-            WriteError::Ended(how) => Self::Ended(how),
-        }
-    }
-}
-
-/// How a connection ended, in words.
-pub const fn describe(how: Closed) -> &'static str {
-    match how {
-        Closed::Gracefully => "both sides closed it",
-        Closed::ByReset => "the peer reset or refused it",
-        Closed::ByTimeout => "the peer does not answer",
-        Closed::ByAbort => "this side aborted it",
-        Closed::Unreachable(Unreachable::Net) => "no path leads to the peer's network",
-        Closed::Unreachable(Unreachable::Host) => "the peer's host cannot be reached",
-        Closed::Unreachable(Unreachable::Protocol) => "the peer's host has no TCP",
-        Closed::Unreachable(Unreachable::Port) => "nobody listens at the peer's port",
-        Closed::Unreachable(Unreachable::Prohibited) => "a firewall or a policy forbids it",
-    }
-}
-
 /// Counters of a host beside its connections'.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -212,6 +144,20 @@ pub struct Stats {
     pub segments_without_memory: u64,
     /// Packets that the device did not take: it was down, or had no room.
     pub device_lost: u64,
+    /// Datagrams and echoes dropped because the socket, or what waits to be sent, had no room.
+    pub datagrams_dropped: u64,
+    /// Packets put together from fragments.
+    pub reassembled: u64,
+    /// Fragmented packets dropped: incomplete for too long, with overlaps, or for want of room.
+    pub fragmented_dropped: u64,
+    /// Errors sent by ICMP.
+    pub errors_sent: u64,
+    /// Errors not sent because the budget was spent, or for want of room.
+    pub errors_withheld: u64,
+    /// Messages of ICMP that a segment that is outstanding does not reach its destination.
+    pub unreachable: u64,
+    /// Packets that nothing took, dropped because the application had not taken out others.
+    pub raw_dropped: u64,
 }
 
 /// A TCP host; see the [module](self).
@@ -230,6 +176,14 @@ pub struct Host {
     /// Connections with an event, each once.
     events: VecDeque<u32>,
     challenges: ChallengeBudget,
+    datagrams: Datagrams,
+    /// What is no segment of a connection, on its way out.
+    outbox: Outbox,
+    reassembly: Reassembly,
+    /// Limits errors of ICMP.
+    errors: ErrorBudget,
+    /// What nothing took, if the application wants it.
+    raw: Option<RawQueue>,
     /// An endpoint that is closed, which knows how to answer what is for nobody.
     nobody: Endpoint,
     egress: output::Egress,
@@ -241,6 +195,7 @@ impl Host {
     pub fn new(config: Config, mtu: u16, secret: Secret) -> Self {
         let mut nobody = Endpoint::listen(&config.tcp.endpoint);
         nobody.close(Instant::ZERO);
+        let most_fragments = config.most_fragments;
         Self {
             config,
             mtu,
@@ -252,6 +207,11 @@ impl Host {
             dirty: VecDeque::new(),
             events: VecDeque::new(),
             challenges: ChallengeBudget::default(),
+            datagrams: Datagrams::default(),
+            outbox: Outbox::default(),
+            reassembly: Reassembly::new(most_fragments),
+            errors: ErrorBudget::default(),
+            raw: None,
             nobody,
             egress: output::Egress::default(),
             stats: Stats::default(),
@@ -531,7 +491,7 @@ impl Host {
     }
 
     /// Takes out the events a connection's sender has logged since the last call; none unless
-    /// [`Config::log`] is set.
+    /// [`Config::log`](recoup_tcp::Config::log) is set.
     pub fn take_events(&mut self, id: ConnectionId) -> Vec<(Instant, recoup_recovery::Event)> {
         let connection = self.table.get_mut(id);
         connection.map_or_else(Vec::new, |(_, connection)| connection.tcp.endpoint_mut().drain_events().collect())
@@ -587,7 +547,8 @@ impl Host {
 
     /// Counters of the host.
     pub const fn stats(&self) -> Stats {
-        self.stats
+        let reassembly::Counts { completed, discarded } = self.reassembly.counts;
+        Stats { reassembled: completed, fragmented_dropped: discarded, ..self.stats }
     }
 
     /// Takes out the next event.
@@ -604,19 +565,21 @@ impl Host {
         }
     }
 
-    /// Whether there is an event.
+    /// Whether there is an event, a socket of datagrams to read, or a packet that nothing took.
     pub fn has_events(&self) -> bool {
-        !self.events.is_empty() || self.listeners.asks()
+        !self.events.is_empty() || self.listeners.asks() || self.datagrams.has_readable() || self.has_raw()
     }
 
     /// When [`on_timer`](Self::on_timer) is due next.
     pub fn next_timer(&self) -> Option<Instant> {
-        self.table.next_deadline().into_iter().chain(self.time_waits.next()).min()
+        let others = self.time_waits.next().into_iter().chain(self.reassembly.next_expiry());
+        self.table.next_deadline().into_iter().chain(others).min()
     }
 
     /// Lets timers go off that are due.
     pub fn on_timer(&mut self, now: Instant) {
         self.time_waits.end_due(now);
+        self.expire_fragments(now);
         while let Some(index) = self.table.take_due(now) {
             if let Some(connection) = self.table.at_mut(index) {
                 connection.on_time(now);
@@ -625,9 +588,9 @@ impl Host {
         }
     }
 
-    /// Whether a connection has something to transmit, or may have.
+    /// Whether something is to be transmitted, or may be.
     pub fn has_work(&self) -> bool {
-        !self.dirty.is_empty()
+        !self.dirty.is_empty() || !self.outbox.is_empty()
     }
 
     fn mark_dirty(&mut self, index: u32) {

@@ -8,7 +8,7 @@
 //! | `config` | settings of a stack, and options of its TCP sockets |
 //! | `device` | what carries the packets: the trait, and devices in memory |
 //! | `driver` | runs a host over a device on one thread |
-//! | `host` | connections over packets, without I/O and without a clock: demultiplexing, timers, checksums, ICMP, the budget of challenge ACKs |
+//! | `host` | TCP, UDP, echoes and raw packets without I/O and without a clock: demultiplexing, timers, checksums, ICMP, fragments, budgets |
 //! | `vnet` | what a device with offloads leaves to its user, and its user to it |
 
 pub mod blocking;

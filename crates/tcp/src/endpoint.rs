@@ -36,7 +36,8 @@ use tuning::ReceiveTuning;
 pub use path_mtu::MtuProbing;
 
 pub use liveness::KeepAlive;
-pub use state::{Closed, State, Unreachable};
+pub use recoup_wire::Unreachable;
+pub use state::{Closed, State};
 pub use time_wait::{TimeWait, TimeWaitAnswer};
 
 /// How long the side that closed first remembers the connection.

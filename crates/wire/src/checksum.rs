@@ -64,12 +64,16 @@ pub(crate) fn of_pseudo_header(src: IpAddr, dst: IpAddr, tcp_len: usize) -> u16 
 /// Completes a partial checksum (VIRTIO 1.3 §5.1.6.2).
 ///
 /// The checksum covers the packet from `start` on. Its field is `offset` bytes further and holds the sum
-/// of the pseudo-header. Returns whether the field lies in the packet; if not, nothing changes.
+/// of the pseudo-header. A checksum of 0 becomes 0xffff, which is the same number: in UDP, 0 means that there is none
+/// (RFC 768; Linux `skb_checksum_help`). Returns whether the field lies in the packet; if not, nothing changes.
 pub fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(summed) = packet.get_mut(start..) else {
         return false;
     };
-    let sum = Sum::default().plus(summed).checksum();
+    let sum = match Sum::default().plus(summed).checksum() {
+        0 => 0xffff,
+        sum => sum,
+    };
     match summed.get_mut(offset..).and_then(<[u8]>::first_chunk_mut) {
         Some(field) => *field = sum.to_be_bytes(),
         None => return false,

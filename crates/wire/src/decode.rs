@@ -13,7 +13,8 @@ use etherparse::{IpNumber, LaxIpSlice};
 use thiserror::Error;
 
 use crate::checksum::{self, Checksum, TCP, pseudo_header};
-use crate::{Endpoints, Flags, IpVersion, Options, Segment, SeqNumber, TCP_HEADER_LEN};
+use crate::ip::ecn_of;
+use crate::{Ecn, Endpoints, Flags, IpVersion, Options, Segment, SeqNumber, TCP_HEADER_LEN};
 
 /// A decoded packet: the segment, and the packet's other facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct Decoded {
     pub ip_checksum_ok: bool,
     /// The IPv4 identification, which distinguishes a retransmission from a duplicate made by the network.
     pub ip_id: Option<u16>,
+    /// The ECN field of the IP header, and the flag AE of the TCP header.
+    pub ecn: Ecn,
     /// Whether all options were read. It is false when one has an impossible length, or when the capture
     /// ends within the options. Options before that place are read, options behind it are unknown.
     pub options_complete: bool,
@@ -127,6 +130,7 @@ fn read(packet: &[u8], judge: impl Fn(IpAddr, IpAddr, &[u8], u16) -> Checksum) -
         tcp_checksum,
         ip_checksum_ok,
         ip_id,
+        ecn: ecn_of(&ip).with_tcp(header.reserved),
         options_complete: sound && !header.options_cut,
     })
 }

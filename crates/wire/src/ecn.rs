@@ -16,6 +16,8 @@ pub struct Ecn(u8);
 impl Ecn {
     /// Not ECN-capable.
     pub const NONE: Self = Self(0);
+    /// ECN-capable, as senders of RFC 3168 mark their packets.
+    pub const ECT0: Self = Self(0b10);
     /// Congestion experienced, in the IP header.
     const CE: u8 = 0b11;
     const ACCURATE_FLAG: u8 = 1 << 2;
@@ -40,6 +42,12 @@ impl Ecn {
     #[inline]
     pub const fn bits(self) -> u8 {
         self.0
+    }
+
+    /// The field of the IP header alone.
+    #[inline]
+    pub const fn ip_bits(self) -> u8 {
+        self.0 & Self::CE
     }
 
     /// With byte 12 of the TCP header, whose lowest bit is the flag AE (RFC 9768 §3.1).

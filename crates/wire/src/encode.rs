@@ -1,20 +1,15 @@
 //! Encodes segments to packets.
 //!
-//! IPv4 (RFC 791) without options and with "don't fragment" set, as Linux sends TCP; IPv6
-//! (RFC 8200) without extension headers and with flow label 0. Both with TTL or hop limit 64 and
-//! traffic class 0. The urgent pointer is 0.
+//! [`IpFields`] say what the IP header holds. The urgent pointer is 0.
 
-use std::net::IpAddr;
 use std::ops::Range;
 
-use etherparse::{IpNumber, Ipv4Header, Ipv6Header};
+use etherparse::IpNumber;
 use thiserror::Error;
 
 use crate::checksum::{self, Sum};
-use crate::{Endpoints, Flags, IpVersion, Segment, SeqNumber, ip_len};
-
-/// The TTL or hop limit of encoded packets.
-const HOP_LIMIT: u8 = 64;
+use crate::ip::{HeaderError, encode_ip};
+use crate::{Ecn, Endpoints, Flags, IpFields, IpVersion, Segment, SeqNumber, ip_len};
 
 /// The position of the checksum in a TCP header, in bytes from its start (RFC 9293 §3.1).
 pub const TCP_CHECKSUM_OFFSET: u16 = 16;
@@ -72,7 +67,7 @@ const fn max_len(version: IpVersion) -> u32 {
 
 /// Appends the IP packet that carries `segment` to `out`, with correct checksums.
 ///
-/// `ip_id` is the IPv4 identification; IPv6 has none. SACK blocks that do not fit beside the
+/// `ip` says what else the IP header holds: a number is the IPv4 identification. SACK blocks that do not fit beside the
 /// other options are omitted (see [`Options::sack_blocks_that_fit`]).
 ///
 /// # Errors
@@ -82,13 +77,13 @@ const fn max_len(version: IpVersion) -> u32 {
 pub fn encode(
     segment: &Segment,
     endpoints: &Endpoints,
-    ip_id: u16,
+    ip: impl Into<IpFields>,
     payload: Payload<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
     check_payload(segment, payload)?;
     let (src, dst) = (endpoints.src.ip(), endpoints.dst.ip());
-    ip_header(segment, endpoints, ip_id, out)?;
+    ip_header(segment, endpoints, ip.into(), out)?;
     let tcp_at = out.len();
     tcp_header(segment, endpoints, out);
     match payload {
@@ -113,10 +108,10 @@ pub fn encode(
 pub fn encode_headers(
     segment: &Segment,
     endpoints: &Endpoints,
-    ip_id: u16,
+    ip: impl Into<IpFields>,
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
-    ip_header(segment, endpoints, ip_id, out)?;
+    ip_header(segment, endpoints, ip.into(), out)?;
     let tcp_at = out.len();
     tcp_header(segment, endpoints, out);
     let tcp_len = (segment.header_len() + segment.payload_len) as usize;
@@ -139,15 +134,15 @@ pub struct CommonHeaders {
 }
 
 impl CommonHeaders {
-    /// Replaces the headers by those of `segment`.
+    /// Replaces the headers by those of `segment`, all in packets with this ECN field.
     ///
     /// # Errors
     /// When no packet can carry the segment.
-    pub fn set(&mut self, segment: &Segment, endpoints: &Endpoints) -> Result<(), EncodeError> {
+    pub fn set(&mut self, segment: &Segment, endpoints: &Endpoints, ecn: Ecn) -> Result<(), EncodeError> {
         let common = Segment { seq: SeqNumber(0), flags: Flags::NONE, payload_len: 0, ..*segment };
         let header = &mut self.bytes;
         header.clear();
-        ip_header(&common, endpoints, 0, header)?;
+        ip_header(&common, endpoints, IpFields::from(0).with_ecn(ecn), header)?;
         self.tcp_at = header.len();
         self.ip = Sum::default();
         if self.is_v4() {
@@ -224,40 +219,13 @@ fn check_payload(segment: &Segment, payload: Payload<'_>) -> Result<(), EncodeEr
 }
 
 /// Appends the IP header, or nothing on an error.
-fn ip_header(segment: &Segment, endpoints: &Endpoints, ip_id: u16, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    let field = |counted: u32, version| {
-        u16::try_from(counted).map_err(|_| EncodeError::TooLong { len: ip_len(segment, version), version })
-    };
-    match (endpoints.src.ip(), endpoints.dst.ip()) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => {
-            let mut header = Ipv4Header {
-                total_len: field(ip_len(segment, IpVersion::V4), IpVersion::V4)?,
-                identification: ip_id,
-                dont_fragment: true,
-                time_to_live: HOP_LIMIT,
-                protocol: IpNumber::TCP,
-                source: src.octets(),
-                destination: dst.octets(),
-                ..Ipv4Header::default()
-            };
-            header.header_checksum = header.calc_header_checksum();
-            out.extend_from_slice(&header.to_bytes());
-        }
-        (IpAddr::V6(src), IpAddr::V6(dst)) => {
-            let counted = segment.header_len().saturating_add(segment.payload_len);
-            let header = Ipv6Header {
-                payload_length: field(counted, IpVersion::V6)?,
-                next_header: IpNumber::TCP,
-                hop_limit: HOP_LIMIT,
-                source: src.octets(),
-                destination: dst.octets(),
-                ..Ipv6Header::default()
-            };
-            out.extend_from_slice(&header.to_bytes());
-        }
-        _ => return Err(EncodeError::MixedFamilies(*endpoints)),
-    }
-    Ok(())
+fn ip_header(segment: &Segment, endpoints: &Endpoints, fields: IpFields, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let ends = (endpoints.src.ip(), endpoints.dst.ip());
+    let len = segment.header_len().saturating_add(segment.payload_len) as usize;
+    encode_ip(ends, IpNumber::TCP, len, fields, out).map_err(|error| match error {
+        HeaderError::MixedVersions => EncodeError::MixedFamilies(*endpoints),
+        HeaderError::TooLong(version) => EncodeError::TooLong { len: ip_len(segment, version), version },
+    })
 }
 
 /// Appends the TCP header with options, its checksum still 0.

@@ -326,7 +326,7 @@ struct Destination<'a> {
 }
 
 /// The fields of an IP header.
-struct IpFields {
+struct IpFacts {
     /// The IPv4 addresses of sender and receiver; 0 over IPv6.
     addresses: [u32; 2],
     ip_id: u16,
@@ -349,7 +349,7 @@ fn v4(packet: &[u8], on_wire: usize, into: &mut Destination<'_>) -> Option<()> {
     let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let end = end_on_wire(total, LEN, on_wire).ok()?;
     let address = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    let ip = IpFields {
+    let ip = IpFacts {
         addresses: [address(12), address(16)],
         ip_id: u16::from_be_bytes([header[4], header[5]]),
         hop_limit: header[8],
@@ -381,7 +381,7 @@ fn v6(packet: &[u8], on_wire: usize, into: &mut Destination<'_>) -> Option<()> {
     };
     // The traffic class stands across the first two bytes (RFC 8200 §3).
     let ecn = Ecn::from_ip(header[1] >> 4);
-    let ip = IpFields { addresses: [0; 2], ip_id: 0, hop_limit: header[7], ecn, facts: fact::IPV6 };
+    let ip = IpFacts { addresses: [0; 2], ip_id: 0, hop_limit: header[7], ecn, facts: fact::IPV6 };
     let tcp = packet.get(LEN..end.min(packet.len()))?;
     let tcp = TcpHeader::read(tcp, end - LEN).ok()?;
     into.rare.addresses = [address(8), address(24)];
@@ -435,7 +435,7 @@ fn by_etherparse(packet: &[u8], on_wire: usize, mut into: Destination<'_>) -> Re
     let tcp = packet.get(extent.captured).unwrap_or_default();
     let tcp = TcpHeader::read(tcp, extent.on_wire)?;
     let ip = match &ip {
-        LaxIpSlice::Ipv4(v4) => IpFields {
+        LaxIpSlice::Ipv4(v4) => IpFacts {
             addresses: [v4.header().source(), v4.header().destination()].map(u32::from_be_bytes),
             ip_id: v4.header().identification(),
             hop_limit: v4.header().ttl(),
@@ -446,7 +446,7 @@ fn by_etherparse(packet: &[u8], on_wire: usize, mut into: Destination<'_>) -> Re
             let header = v6.header();
             into.rare.addresses = [header.source_addr(), header.destination_addr()];
             let ecn = Ecn::from_ip(header.traffic_class());
-            IpFields { addresses: [0; 2], ip_id: 0, hop_limit: header.hop_limit(), ecn, facts: fact::IPV6 }
+            IpFacts { addresses: [0; 2], ip_id: 0, hop_limit: header.hop_limit(), ecn, facts: fact::IPV6 }
         }
     };
     into.write(ip, &tcp, end > on_wire);
@@ -456,7 +456,7 @@ fn by_etherparse(packet: &[u8], on_wire: usize, mut into: Destination<'_>) -> Re
 impl Destination<'_> {
     /// Writes the headers of a packet with these IP and TCP headers.
     #[inline(always)]
-    fn write(&mut self, ip: IpFields, tcp: &TcpHeader<'_>, overlong: bool) {
+    fn write(&mut self, ip: IpFacts, tcp: &TcpHeader<'_>, overlong: bool) {
         let headers = &mut *self.headers;
         headers.addresses = ip.addresses;
         headers.ports = [tcp.src_port, tcp.dst_port];

@@ -8,22 +8,22 @@ use std::{
 use recoup_recovery::State as RecoveryState;
 use recoup_tcp::TimeWaitAnswer;
 use recoup_units::Instant;
-use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, SeqNumber, decode, decode_unverified};
+use recoup_wire::{Checksum, Decoded, Flags, Segment, SeqNumber, decode, decode_unverified};
 
-use super::{
-    Host, Sink,
-    connection::Origin,
-    icmp::{self, Message},
-};
-use crate::{VnetHeader, config::largest_mss};
+use super::{Host, Sink, connection::Origin, others::Outcome};
+use crate::VnetHeader;
+
+/// Whether an address can be one host's on a network.
+pub(crate) fn is_unicast(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(ip) => !(ip.is_multicast() || ip.is_broadcast() || ip.octets()[0] == 0 || ip.is_loopback()),
+        IpAddr::V6(ip) => !(ip.is_multicast() || ip.is_unspecified() || ip.is_loopback()),
+    }
+}
 
 /// Whether an address can be a peer's: one host's, and a port's.
 pub(crate) fn is_peer(address: SocketAddr) -> bool {
-    let host = match address.ip() {
-        IpAddr::V4(ip) => !(ip.is_multicast() || ip.is_broadcast() || ip.octets()[0] == 0 || ip.is_loopback()),
-        IpAddr::V6(ip) => !(ip.is_multicast() || ip.is_unspecified() || ip.is_loopback()),
-    };
-    host && address.port() != 0
+    is_unicast(address.ip()) && address.port() != 0
 }
 
 /// Whom a segment is for.
@@ -48,35 +48,47 @@ impl Host {
     /// full-sized ones that it holds, and are sent for it as a whole.
     pub fn on_frame(&mut self, now: Instant, header: &VnetHeader, packet: &[u8], sink: &mut dyn Sink) {
         self.stats.packets_in += 1;
+        self.on_whole(now, header, packet, sink);
+    }
+
+    /// A packet that came as it is, or was put together from fragments.
+    pub(super) fn on_whole(&mut self, now: Instant, header: &VnetHeader, packet: &[u8], sink: &mut dyn Sink) {
         let decoded = if header.vouches_for_checksum() {
             decode_unverified(packet).map(|decoded| Decoded { tcp_checksum: Checksum::Correct, ..decoded })
         } else {
             decode(packet)
         };
-        let taken = match decoded {
+        let outcome = match decoded {
             Ok(decoded) => self.on_tcp(now, &decoded, packet, sink),
-            Err(DecodeError::NotTcp(_)) => self.on_other(now, packet, sink),
-            Err(_) => false,
+            Err(error) => match self.on_other(now, &error, header, packet, sink) {
+                Some(outcome) => outcome,
+                None => return,
+            },
         };
-        self.stats.ignored += u64::from(!taken);
+        self.pass_on(outcome, header, packet);
     }
 
-    /// A TCP segment. Returns whether it was for this host, and whole.
-    fn on_tcp(&mut self, now: Instant, decoded: &Decoded, packet: &[u8], sink: &mut dyn Sink) -> bool {
+    /// A TCP segment.
+    fn on_tcp(&mut self, now: Instant, decoded: &Decoded, packet: &[u8], sink: &mut dyn Sink) -> Outcome {
         let ends = &decoded.endpoints;
         let whole = decoded.tcp_checksum == Checksum::Correct && decoded.ip_checksum_ok;
         let ours = self.is_own(ends.dst.ip()) && ends.dst.port() != 0;
         let from_peer = is_peer(ends.src) && !self.config.addresses.contains(&ends.src.ip());
         if !(whole && ours && from_peer) {
-            return false;
+            return if whole && !ours { Outcome::NotTaken } else { Outcome::Ignored };
         }
         let payload = packet.get(decoded.payload.clone()).unwrap_or_default();
         // Whoever vouches for a checksum does not vouch for bytes that are not there.
         if payload.len() != decoded.segment.payload_len as usize {
-            return false;
+            return Outcome::Ignored;
         }
         match self.addressee(now, decoded) {
-            Addressee::Connection(index) => self.deliver(now, index, &decoded.segment, payload, sink),
+            Addressee::Connection(index) => {
+                if decoded.ecn.is_marked() {
+                    self.on_mark(index, &decoded.segment);
+                }
+                self.deliver(now, index, &decoded.segment, payload, sink);
+            }
             Addressee::Decision | Addressee::TimeWait(None) => {}
             Addressee::TimeWait(Some(answer)) => {
                 let path = decoded.endpoints.reverse();
@@ -84,7 +96,7 @@ impl Host {
             }
             Addressee::Nobody => self.on_nobody(now, decoded, sink),
         }
-        true
+        Outcome::Taken
     }
 
     /// Whom a segment is for: a connection, a new one if it opens one.
@@ -143,6 +155,22 @@ impl Host {
         Addressee::Connection(self.open(now, path, Some(&options), Origin::Listener(id), least))
     }
 
+    /// The packet of a segment was marked "congestion experienced". That counts for data in the window alone (RFC 3168
+    /// §6.1.5).
+    fn on_mark(&mut self, index: u32, segment: &Segment) {
+        let Some(connection) = self.table.at_mut(index) else {
+            return;
+        };
+        let endpoint = connection.tcp.endpoint();
+        let (next, receiver) = (endpoint.receive_next(), endpoint.receiver());
+        let window = receiver.edge().since(receiver.next());
+        let begins = segment.seq.before(next + u32::try_from(window).unwrap_or(u32::MAX));
+        let ends = (segment.seq + segment.payload_len).after(next);
+        if segment.payload_len > 0 && begins && ends {
+            connection.tcp.endpoint_mut().on_congestion_experienced();
+        }
+    }
+
     fn deliver(&mut self, now: Instant, index: u32, segment: &Segment, payload: &[u8], sink: &mut dyn Sink) {
         let Some(connection) = self.table.at_mut(index) else {
             return;
@@ -197,58 +225,5 @@ impl Host {
             self.stats.refused += 1;
             self.stats.packets_out += self.egress.send_bare(&path, &reset, sink);
         }
-    }
-
-    /// A packet of another protocol than TCP. Returns whether it was for this host, and whole.
-    fn on_other(&mut self, now: Instant, packet: &[u8], sink: &mut dyn Sink) -> bool {
-        match icmp::read(packet) {
-            Some(Message::Echo { to, from }) => {
-                let ours = self.is_own(to);
-                if !ours || !is_peer(SocketAddr::new(from, 1)) {
-                    return false;
-                }
-                let reply = self.egress.room();
-                icmp::reply(packet, reply);
-                sink.send(reply);
-                self.stats.packets_out += 1;
-                true
-            }
-            Some(Message::TooBig { path, seq, mtu }) => {
-                let Some(index) = self.table.find(&path) else {
-                    return false;
-                };
-                self.on_too_big(now, index, seq, mtu)
-            }
-            None => false,
-        }
-    }
-
-    /// The path takes packets of `mtu` bytes at most. Believed if it quotes a segment that is
-    /// outstanding (RFC 5927 §4.1).
-    fn on_too_big(&mut self, now: Instant, index: u32, seq: SeqNumber, mtu: u16) -> bool {
-        let Some(connection) = self.table.at_mut(index) else {
-            return false;
-        };
-        mtu < self.mtu && connection.tcp.endpoint().is_outstanding(seq) && self.limit_mtu(now, index, mtu)
-    }
-
-    /// Packets of a connection have up to `mtu` bytes. Returns whether that is less than before.
-    pub(super) fn limit_mtu(&mut self, now: Instant, index: u32, mtu: u16) -> bool {
-        let options = if self.config.tcp.endpoint.timestamps { recoup_tcp::Config::TIMESTAMPS_LEN } else { 0 };
-        let Some(connection) = self.table.at_mut(index) else {
-            return false;
-        };
-        let present = connection.path_mtu.unwrap_or(u16::MAX);
-        let Some(version) = connection.path.ip_version() else {
-            return false;
-        };
-        if mtu >= present {
-            return false;
-        }
-        connection.path_mtu = Some(mtu);
-        let most = largest_mss(mtu, version).saturating_sub(options);
-        connection.tcp.endpoint_mut().limit_mss(now, most);
-        self.mark_dirty(index);
-        true
     }
 }

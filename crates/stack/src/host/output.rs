@@ -13,7 +13,9 @@
 use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::{self as tcp, Transmit};
 use recoup_units::{Instant, Span};
-use recoup_wire::{CommonHeaders, Endpoints, Flags, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len};
+use recoup_wire::{
+    CommonHeaders, Ecn, Endpoints, Flags, IpFields, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len,
+};
 
 use super::{Host, ListenerId};
 use crate::{LONGEST_SUPER_PACKET, VnetHeader};
@@ -87,6 +89,8 @@ struct Train {
     room: u32,
     /// Nothing more can join it.
     full: bool,
+    /// The ECN field of its packets.
+    ecn: Ecn,
 }
 
 impl Train {
@@ -98,7 +102,7 @@ impl Train {
         let size = segment.payload_len;
         let room = (LONGEST_SUPER_PACKET as u32).saturating_sub(ip_len(segment, version));
         let alone = kind == Kind::Other || size == 0 || segment.flags.intersects(Self::ENDS);
-        Self { kind, segment: *segment, payload, size, room, full: alone || room < size }
+        Self { kind, segment: *segment, payload, size, room, full: alone || room < size, ecn: Ecn::NONE }
     }
 
     /// Takes in a segment if it belongs to those here; whether it does.
@@ -169,7 +173,7 @@ impl Egress {
         let segment = &train.segment;
         // Neither this nor what follows can fail: both ends have one IP version, and the payload is as long
         // as the segment says, which is less than the MTU. Otherwise the segment would be as good as lost.
-        if self.headers.set(segment, path).is_err() {
+        if self.headers.set(segment, path, train.ecn).is_err() {
             return 0;
         }
         let headers = path.ip_version().map_or(0, |v| ip_len(segment, v)) - segment.payload_len;
@@ -214,7 +218,7 @@ impl Egress {
         self.packet.clear();
         self.ip_id = self.ip_id.wrapping_add(1);
         // As in `emit`; and what is cut into several takes an identification each (RFC 791 §3.1).
-        if encode_headers(segment, path, self.ip_id, &mut self.packet).is_err() {
+        if encode_headers(segment, path, IpFields::from(self.ip_id).with_ecn(train.ecn), &mut self.packet).is_err() {
             return 0;
         }
         let headers = self.packet.len() as u32;
@@ -239,12 +243,6 @@ impl Egress {
         sink.send_frame(&header, [&self.packet, payload[0], payload[1]]);
         1
     }
-
-    /// Room to make a packet that is no segment's.
-    pub fn room(&mut self) -> &mut Vec<u8> {
-        self.packet.clear();
-        &mut self.packet
-    }
 }
 
 /// Takes the first `len` bytes out of a payload in two parts, fewer if there are not as many.
@@ -261,8 +259,9 @@ fn take_front<'a>(payload: &mut [&'a [u8]; 2], len: usize) -> [&'a [u8]; 2] {
 }
 
 impl Host {
-    /// Gives every connection that has something to transmit a turn, and says whether there is more.
+    /// Sends datagrams that wait, gives every connection that has something to transmit a turn, and says whether there is more.
     pub fn poll_transmit(&mut self, now: Instant, sink: &mut dyn Sink) -> bool {
+        let waiting = self.send_waiting(sink);
         for _ in 0..self.dirty.len() {
             if sink.room() == 0 {
                 break;
@@ -275,7 +274,7 @@ impl Host {
             }
             self.transmit(now, index, sink);
         }
-        !self.dirty.is_empty()
+        waiting || !self.dirty.is_empty()
     }
 
     /// A connection's turn.
@@ -320,6 +319,12 @@ impl Host {
             trains += 1;
             trains == most_trains
         };
+        // New data alone is ECN-capable. Retransmissions are not, as marks on them may be ignored (RFC 3168 §6.1.5), nor
+        // SYNs, pure ACKs and window probes (§6.1.1, §6.1.4, §6.1.6).
+        let capable = tcp.endpoint().is_ecn_capable();
+        let ecn_of = |what: Transmit, segment: &Segment| {
+            if capable && what.is_new() && segment.payload_len > 0 { Ecn::ECT0 } else { Ecn::NONE }
+        };
         let mut segment = Segment::default();
         let mut train: Option<Train> = None;
         let mut more = true;
@@ -336,7 +341,10 @@ impl Host {
             {
                 go(tcp, &done);
             }
-            let last = train.get_or_insert_with(|| Train::new(kind, &segment, payload, version));
+            let last = train.get_or_insert_with(|| Train {
+                ecn: ecn_of(what, &segment),
+                ..Train::new(kind, &segment, payload, version)
+            });
             if kind == Kind::New && !last.full {
                 let room = last.room / last.size.max(1);
                 let count = tcp.transmit_more(now, &segment, room.min(left)).segments;

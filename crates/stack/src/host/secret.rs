@@ -1,4 +1,4 @@
-//! Numbers that nobody outside can guess: initial sequence numbers, ports, limits.
+//! Numbers that nobody outside can guess: initial sequence numbers, ports, identifications of packets, limits.
 //!
 //! All are SipHash-2-4 (Aumasson and Bernstein 2012) under one secret of the process.
 //!
@@ -35,6 +35,7 @@ enum Purpose {
     Isn,
     Port,
     Limit,
+    Identification,
 }
 
 impl std::fmt::Debug for Secret {
@@ -81,6 +82,11 @@ impl Secret {
         self.next_port.set((first + 1) % PORTS);
         let from = u64::from(first) + offset;
         (from..from + u64::from(PORTS)).map(|n| FIRST_PORT + (n % u64::from(PORTS)) as u16)
+    }
+
+    /// Where identifications of packets from `src` to `dst` begin (RFC 7739 §5).
+    pub(crate) fn identification(&self, src: IpAddr, dst: IpAddr) -> u32 {
+        self.hash(Purpose::Identification, (src, dst)) as u32
     }
 
     /// A number below `below` that belongs to `period`.

@@ -1,6 +1,9 @@
 //! Two hosts in virtual time, and what strangers send them.
 
+mod datagrams;
+mod ecn;
 mod offload;
+mod others;
 
 use super::*;
 use std::{cell::Cell, rc::Rc};
@@ -480,6 +483,13 @@ fn too_big(quoted: &[u8], mtu: u16) -> Vec<u8> {
     let message = sum(&packet[20..]);
     packet[22..24].copy_from_slice(&message.to_be_bytes());
     packet
+}
+
+/// Sets the checksum of an IPv4 header anew.
+fn repair(packet: &mut [u8]) {
+    packet[10..12].fill(0);
+    let sum = recoup_wire::Sum::default().plus(&packet[..20]).checksum();
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
 #[test]

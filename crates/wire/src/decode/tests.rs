@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{EncodeError, Options, Payload, SackBlocks, Timestamps, encode, ip_len};
+use crate::{EncodeError, IpFields, Options, Payload, SackBlocks, Timestamps, encode, ip_len};
 
 /// A SYN from 192.0.2.1 to 192.0.2.2, as Linux 6.18 sent it through a TUN device.
 const LINUX_SYN: &str = "4500003c049e40004006b21ac0000201c0000202\
@@ -311,6 +311,7 @@ proptest! {
     #[test]
     fn round_trip(
         (seq, ack, flags, window, ip_id) in any::<(u32, u32, u8, u16, u16)>(),
+        ecn in 0..4_u8,
         options in any_options(),
         endpoints in any_endpoints(),
         payload in proptest::collection::vec(any::<u8>(), 0..100),
@@ -325,7 +326,9 @@ proptest! {
         };
         let version = endpoints.ip_version().unwrap();
         let mut packet = Vec::new();
-        encode(&segment, &endpoints, ip_id, Payload::Bytes(&payload), &mut packet).unwrap();
+        let ecn = Ecn::from_ip(ecn);
+        let fields = IpFields::from(ip_id).with_ecn(ecn);
+        encode(&segment, &endpoints, fields, Payload::Bytes(&payload), &mut packet).unwrap();
         prop_assert_eq!(packet.len(), ip_len(&segment, version) as usize);
         let decoded = decode(&packet).unwrap();
         prop_assert_eq!(&packet[decoded.payload.clone()], &payload[..]);
@@ -336,6 +339,7 @@ proptest! {
             tcp_checksum: Checksum::Correct,
             ip_checksum_ok: true,
             ip_id: (version == IpVersion::V4).then_some(ip_id),
+            ecn,
             options_complete: true,
         };
         prop_assert_eq!(decoded, expected);

@@ -31,9 +31,12 @@ fn separate_headers_with_the_payload_are_the_packet() {
 fn common_headers_give_the_same_packets_as_encode() {
     let payload: Vec<u8> = (0..3001_u32).map(|i| (i * i % 251) as u8).collect();
     let mut common = CommonHeaders::default();
-    for (src, dst) in
-        [("192.0.2.1:9", "192.0.2.2:80"), ("[2001:db8::1]:9", "[2001:db8::2]:80"), ("192.0.2.1:9", "192.0.2.2:80")]
-    {
+    for (src, dst, ecn) in [
+        ("192.0.2.1:9", "192.0.2.2:80", Ecn::ECT0),
+        ("[2001:db8::1]:9", "[2001:db8::2]:80", Ecn::ECT0),
+        ("192.0.2.1:9", "192.0.2.2:80", Ecn::NONE),
+        ("[2001:db8::1]:9", "[2001:db8::2]:80", Ecn::NONE),
+    ] {
         let endpoints = Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() };
         let mut segment = Segment {
             seq: SeqNumber(0xffff_fc00),
@@ -43,12 +46,14 @@ fn common_headers_give_the_same_packets_as_encode() {
             ..Segment::default()
         };
         segment.options.timestamps = Some(Timestamps { value: 3, echo: 4 });
-        common.set(&segment, &endpoints).unwrap();
+        common.set(&segment, &endpoints, ecn).unwrap();
         for (id, len) in [(1, 0), (2, 1), (0xffff, 1448), (4, 1449), (5, 3001)] {
             segment.payload_len = len as u32;
             let (mut whole, mut same) = (Vec::new(), vec![1, 2, 3]);
             let bytes = &payload[..len];
-            encode(&segment, &endpoints, id, Payload::Bytes(bytes), &mut whole).unwrap();
+            let fields = IpFields::from(id).with_ecn(ecn);
+            encode(&segment, &endpoints, fields, Payload::Bytes(bytes), &mut whole).unwrap();
+            assert_eq!(decode(&whole).unwrap().ecn, ecn);
             let (front, back) = bytes.split_at(len / 3);
             let (seq, flags) = (segment.seq, segment.flags);
             let done = common.encode(seq, flags, id, [front, back], &mut same);
