@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `stack`, `stream`, `listener` | sockets, for any runtime or none |
+//! | `stack`, `stream`, `listener`, `datagrams` | sockets, for any runtime or none |
 //! | `blocking`, `tokio` | sockets that wait; sockets for tokio |
 //! | `shard`, `runner`, `notice` | a host that sockets share, what exchanges its packets, and what happens to it as a whole |
 //! | `config` | settings of a stack, and options of its TCP sockets |
@@ -13,6 +13,7 @@
 
 pub mod blocking;
 mod config;
+mod datagrams;
 pub mod device;
 mod driver;
 pub mod host;
@@ -27,6 +28,7 @@ pub mod tokio;
 mod vnet;
 
 pub use config::{Config, TcpOptions};
+pub use datagrams::{PingSocket, RawSocket, UdpSocket};
 pub use driver::Driver;
 pub use listener::{Incoming, TcpListener};
 pub use notice::Notice;

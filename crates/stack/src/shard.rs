@@ -6,7 +6,7 @@
 use crate::{
     Notice,
     driver::Clock,
-    host::{ConnectionId, Event, Host, ListenerId},
+    host::{ConnectionId, DatagramId, Event, Host, ListenerId},
 };
 use recoup_units::Instant;
 use std::{
@@ -29,7 +29,7 @@ impl Wakers {
     }
 }
 
-/// Tasks that wait for a connection.
+/// Tasks that wait for a socket.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     pub read: Wakers,
@@ -44,6 +44,14 @@ pub(crate) struct Inner {
     pub connections: HashMap<ConnectionId, Waiters>,
     /// Of each listener: those that accept, and those that take SYNs to decide about.
     pub listeners: HashMap<ListenerId, Wakers>,
+    /// Tasks that wait for a datagram.
+    pub datagrams: HashMap<DatagramId, Waiters>,
+    /// Wait for a packet that the stack does not take.
+    pub raw: Wakers,
+    /// Whether somebody takes such packets.
+    pub has_raw: bool,
+    /// Wait for room to send a datagram.
+    pub room: Wakers,
     /// Wait for the end of the last connection.
     pub finish: Wakers,
     /// Wakes the runner.
@@ -72,9 +80,10 @@ impl Inner {
 
     /// Wakes everybody: the device is gone.
     pub fn wake_all(&mut self) {
-        let Self { connections, listeners, finish, due, .. } = self;
-        let connections = connections.values_mut().flat_map(|waiters| [&mut waiters.read, &mut waiters.write]);
-        for wakers in connections.chain(listeners.values_mut()).chain([finish]) {
+        let Self { connections, datagrams, listeners, finish, raw, room, due, .. } = self;
+        let sockets = connections.values_mut().chain(datagrams.values_mut());
+        let sockets = sockets.flat_map(|waiters| [&mut waiters.read, &mut waiters.write]);
+        for wakers in sockets.chain(listeners.values_mut()).chain([finish, raw, room]) {
             due.append(&mut wakers.0);
         }
     }
@@ -84,6 +93,14 @@ impl Inner {
         while let Some(event) = self.host.next_event() {
             self.pass_on(&event);
         }
+        while let Some(socket) = self.host.next_readable_datagram() {
+            self.wake(|inner| Some(&mut inner.datagrams.get_mut(&socket)?.read));
+        }
+        if self.host.has_raw() {
+            self.due.append(&mut self.raw.0);
+        }
+        // The runner has just sent what waited.
+        self.due.append(&mut self.room.0);
         while let Some(listener) = self.host.next_asking() {
             self.wake(|inner| inner.listeners.get_mut(&listener));
         }
@@ -128,6 +145,10 @@ impl Shard {
             host,
             connections: HashMap::new(),
             listeners: HashMap::new(),
+            datagrams: HashMap::new(),
+            raw: Wakers::default(),
+            has_raw: false,
+            room: Wakers::default(),
             finish: Wakers::default(),
             runner: None,
             gone: None,

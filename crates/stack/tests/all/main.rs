@@ -1,6 +1,7 @@
 //! Sockets over devices in memory.
 
 mod blocking;
+mod datagrams;
 mod listeners;
 mod streams;
 
