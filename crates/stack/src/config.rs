@@ -2,9 +2,9 @@
 
 use recoup_recovery::Mechanisms;
 use recoup_recovery::profile::{Profile, ProfileError};
-use recoup_tcp::{self as tcp, AckPolicy, MtuProbing, WindowScaling};
+use recoup_tcp::{self as tcp, AckPolicy, KeepAlive, MtuProbing, WindowScaling};
 use recoup_wire::{Endpoints, IpVersion, SeqNumber};
-use std::net::IpAddr;
+use std::{net::IpAddr, time::Duration};
 
 /// Settings of a stack.
 #[derive(Clone, Debug)]
@@ -65,6 +65,10 @@ pub struct TcpOptions {
     /// Bytes written and not sent, at most (Linux `TCP_NOTSENT_LOWAT`). A low limit keeps data in the processor's
     /// caches until it is transmitted.
     pub unsent: u64,
+    /// When an idle connection's peer is probed, if at all.
+    pub keep_alive: Option<KeepAlive>,
+    /// How long data may stay unacknowledged (RFC 9293 §3.9.1), if the profile does not say it.
+    pub user_timeout: Option<Duration>,
     /// Connections of a listener that wait, at most: for the end of their handshake, or to be accepted.
     pub backlog: usize,
     /// Whether the application decides about each SYN of a listener before it is answered.
@@ -87,6 +91,8 @@ impl TcpOptions {
             tune_buffers: true,
             send_buffer: 4 << 20,
             unsent: 128 << 10,
+            keep_alive: None,
+            user_timeout: None,
             backlog: 1024,
             decide_first: false,
         }

@@ -77,7 +77,7 @@ use outbox::Outbox;
 use raw::RawQueue;
 use reassembly::Reassembly;
 use recoup_recovery::{Counters, Sender};
-pub use recoup_tcp::Read;
+pub use recoup_tcp::{KeepAlive, Read};
 use recoup_tcp::{Closed, Endpoint, Info, State, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -298,7 +298,18 @@ impl Host {
         let isn = least.filter(|least| isn.before(*least)).unwrap_or(isn);
         let (receive_buffer, limits, growth) = Budget::first(self.config.memory, self.table.len(), options);
         let config = options.endpoint_for(&path, isn, self.mtu, receive_buffer);
-        self.table.open(&config, path, origin, limits, growth)
+        let (keep_alive, user_timeout) = (options.keep_alive, options.user_timeout);
+        let index = self.table.open(&config, path, origin, limits, growth);
+        if let Some(connection) = self.table.at_mut(index) {
+            let endpoint = connection.tcp.endpoint_mut();
+            if keep_alive.is_some() {
+                endpoint.set_keep_alive(keep_alive);
+            }
+            if let Some(timeout) = user_timeout {
+                endpoint.set_user_timeout(timeout);
+            }
+        }
+        index
     }
 
     /// Hands over bytes to send, and says how many were taken: as many as there is room for. When it
@@ -412,6 +423,14 @@ impl Host {
     /// When no connection has this id.
     pub fn set_user_timeout(&mut self, id: ConnectionId, timeout: Duration) -> Result<(), HostError> {
         self.with(id, |connection| connection.tcp.endpoint_mut().set_user_timeout(timeout))
+    }
+
+    /// Probes an idle connection's peer from now on (RFC 1122 §4.2.3.6), or not.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn set_keep_alive(&mut self, id: ConnectionId, rules: Option<KeepAlive>) -> Result<(), HostError> {
+        self.with(id, |connection| connection.tcp.endpoint_mut().set_keep_alive(rules))
     }
 
     /// Has a connection follow Nagle's rule from now on, or not.

@@ -27,6 +27,7 @@ mod stream;
 pub mod tokio;
 mod vnet;
 
+pub use recoup_tcp::{Info, KeepAlive};
 pub use config::{Config, TcpOptions};
 pub use datagrams::{PingSocket, RawSocket, UdpSocket};
 pub use driver::Driver;

@@ -1,7 +1,7 @@
 //! TCP streams.
 
 use crate::{
-    Stack, TcpOptions,
+    KeepAlive, Stack, TcpOptions,
     host::{ConnectionId, Host, HostError, Read, Readiness},
     shard::{Hold, Inner, Wakers},
 };
@@ -364,6 +364,14 @@ impl TcpStream {
     /// When the connection is over.
     pub fn set_cork(&self, on: bool) -> io::Result<()> {
         self.set(|host, now, id| host.set_cork(now, id, on))
+    }
+
+    /// Probes the peer when the connection is idle (`SO_KEEPALIVE`), or not. A peer that does not answer ends it.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    pub fn set_keep_alive(&self, rules: Option<KeepAlive>) -> io::Result<()> {
+        self.set(|host, _, id| host.set_keep_alive(id, rules))
     }
 
     /// Ends the connection when data was not acknowledged for so long (`TCP_USER_TIMEOUT`).

@@ -33,8 +33,8 @@ pub(crate) struct Connection {
     /// Of the packets sent.
     pub path: Endpoints,
     pub origin: Origin,
-    /// Bytes the path takes in a packet, if it was found to take fewer than the link.
-    pub path_mtu: Option<u16>,
+    /// Until when its packets are smaller than the link's, because the path said so.
+    pub limited_until: Option<Instant>,
     /// It has something to transmit, or may have.
     pub dirty: bool,
     /// The application has let go of it.
@@ -65,7 +65,7 @@ impl Connection {
             },
             path,
             origin,
-            path_mtu: None,
+            limited_until: None,
             dirty: false,
             released: false,
             growth: Growth::default(),
@@ -83,7 +83,7 @@ impl Connection {
         self.tcp.reset(config, origin == Origin::Connected, limits);
         self.path = path;
         self.origin = origin;
-        self.path_mtu = None;
+        self.limited_until = None;
         self.dirty = false;
         self.released = false;
         self.growth = Growth::default();

@@ -11,7 +11,7 @@
 //! ICMP, other than an echo whose fragments did not all come; about a packet to or from other than one host; or about a
 //! later fragment (RFC 1122 §3.2.2, RFC 4443 §2.4 e).
 
-use std::net::IpAddr;
+use std::{net::IpAddr, time::Duration};
 
 use recoup_units::Instant;
 use recoup_wire::{
@@ -20,11 +20,13 @@ use recoup_wire::{
 };
 
 use super::{Host, Secret, input::is_unicast, others::Outcome};
-use crate::config::largest_mss;
 
 /// Smallest path MTU assumed for IPv4, in bytes: links that take less (RFC 1191 §7) are gone, and forged
 /// messages cannot make segments smaller.
 const LEAST_V4: u16 = 296;
+
+/// How long a path is taken at its word (RFC 1191 §6.3, RFC 8201 §4: about 10 minutes).
+const PATH_MTU_LIFE: Duration = Duration::from_secs(600);
 
 /// Smallest path MTU of IPv6, in bytes (RFC 8200 §5).
 const LEAST_V6: u16 = 1280;
@@ -190,22 +192,17 @@ impl Host {
         mtu < self.mtu && connection.tcp.endpoint().is_outstanding(seq) && self.limit_mtu(now, index, mtu)
     }
 
-    /// Packets of a connection have up to `mtu` bytes. Returns whether that is less than before.
+    /// Packets of a connection have up to `mtu` bytes, for a while. Returns whether that is less than before.
     pub(super) fn limit_mtu(&mut self, now: Instant, index: u32, mtu: u16) -> bool {
-        let options = if self.config.tcp.endpoint.timestamps { recoup_tcp::Config::TIMESTAMPS_LEN } else { 0 };
         let Some(connection) = self.table.at_mut(index) else {
             return false;
         };
-        let present = connection.path_mtu.unwrap_or(u16::MAX);
-        let Some(version) = connection.path.ip_version() else {
-            return false;
-        };
-        if mtu >= present {
+        let endpoint = connection.tcp.endpoint_mut();
+        if mtu >= endpoint.path_mtu() {
             return false;
         }
-        connection.path_mtu = Some(mtu);
-        let most = largest_mss(mtu, version).saturating_sub(options);
-        connection.tcp.endpoint_mut().limit_mss(now, most);
+        endpoint.limit_path_mtu(now, mtu);
+        connection.limited_until = Some(now + PATH_MTU_LIFE);
         self.mark_dirty(index);
         true
     }

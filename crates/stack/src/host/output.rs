@@ -129,12 +129,6 @@ impl Train {
     }
 
     /// Takes in `count` segments like the last one, for which there must be room.
-    /// The payload of its segments where packets with `headers` must fit the path MTU.
-    fn size_within(&self, path_mtu: Option<u16>, headers: u32) -> u32 {
-        let most = path_mtu.map_or(u32::MAX, |mtu| u32::from(mtu).saturating_sub(headers).max(1));
-        self.size.min(most)
-    }
-
     fn lengthen(&mut self, count: u32) {
         let len = count * self.size;
         self.segment.payload_len += len;
@@ -157,17 +151,15 @@ impl Egress {
     pub fn send_bare(&mut self, path: &Endpoints, segment: &Segment, sink: &mut dyn Sink) -> u64 {
         let version = path.ip_version().unwrap_or(IpVersion::V4);
         let train = Train::new(Kind::Other, segment, Span::default(), version);
-        self.send_cut(path, &train, [&[]; 2], None, sink)
+        self.send_cut(path, &train, [&[]; 2], sink)
     }
 
-    /// Sends segments that go together, cut as they are, and into several if the path does not take them
-    /// whole; says how many packets they became.
+    /// Sends segments that go together, cut as they are; says how many packets they became.
     fn send_cut(
         &mut self,
         path: &Endpoints,
         train: &Train,
         payload: [&[u8]; 2],
-        path_mtu: Option<u16>,
         sink: &mut dyn Sink,
     ) -> u64 {
         let segment = &train.segment;
@@ -176,8 +168,7 @@ impl Egress {
         if self.headers.set(segment, path, train.ecn).is_err() {
             return 0;
         }
-        let headers = path.ip_version().map_or(0, |v| ip_len(segment, v)) - segment.payload_len;
-        let size = train.size_within(path_mtu, headers);
+        let size = train.size;
         let (mut seq, mut left, mut payload, mut sent) = (segment.seq, segment.payload_len, payload, 0);
         loop {
             let len = left.min(size);
@@ -208,7 +199,6 @@ impl Egress {
         path: &Endpoints,
         train: &Train,
         payload: [&[u8]; 2],
-        path_mtu: Option<u16>,
         sink: &mut dyn Sink,
     ) -> u64 {
         let segment = &train.segment;
@@ -222,7 +212,7 @@ impl Egress {
             return 0;
         }
         let headers = self.packet.len() as u32;
-        let size = train.size_within(path_mtu, headers);
+        let size = train.size;
         let mut header = VnetHeader {
             flags: VnetHeader::NEEDS_CSUM,
             // All of them fit in 16 bits: the packet does.
@@ -293,8 +283,12 @@ impl Host {
         let Some(version) = connection.path.ip_version() else {
             return false;
         };
-        let (path, mtu) = (&connection.path, connection.path_mtu);
-        let tcp = &mut connection.tcp;
+        let (path, tcp) = (&connection.path, &mut connection.tcp);
+        if connection.limited_until.is_some_and(|until| until <= now) {
+            // The path may take more by now. If it does not, it says so again.
+            connection.limited_until = None;
+            tcp.endpoint_mut().raise_path_mtu_limit(now, self.mtu);
+        }
         let challenge = tcp.endpoint().owes_challenge_ack();
         if challenge && !self.challenges.spend(now, &self.secret) {
             tcp.endpoint_mut().withhold_challenge_ack();
@@ -312,9 +306,9 @@ impl Host {
         let mut go = |tcp: &tcp::Connection, train: &Train| {
             let payload = tcp.payload(train.payload);
             stats.packets_out += if offloads {
-                egress.send_train(path, train, payload, mtu, sink)
+                egress.send_train(path, train, payload, sink)
             } else {
-                egress.send_cut(path, train, payload, mtu, sink)
+                egress.send_cut(path, train, payload, sink)
             };
             trains += 1;
             trains == most_trains

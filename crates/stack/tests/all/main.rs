@@ -2,6 +2,7 @@
 
 mod blocking;
 mod datagrams;
+mod faults;
 mod listeners;
 mod streams;
 

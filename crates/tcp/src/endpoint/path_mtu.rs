@@ -166,6 +166,16 @@ impl Endpoint {
         }
     }
 
+    /// As [`limit_mss`](Self::limit_mss), of IP packets of `mtu` bytes.
+    pub fn limit_path_mtu(&mut self, now: Instant, mtu: u16) {
+        self.limit_mss(now, mtu.saturating_sub(self.headers_len()));
+    }
+
+    /// As [`raise_mss_limit`](Self::raise_mss_limit), of IP packets of `mtu` bytes.
+    pub fn raise_path_mtu_limit(&mut self, now: Instant, mtu: u16) {
+        self.raise_mss_limit(now, mtu.saturating_sub(self.headers_len()));
+    }
+
     /// The payload bytes of a full segment on this path, without the options on every segment.
     pub fn mss(&self) -> u16 {
         self.full_segment
