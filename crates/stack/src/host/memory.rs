@@ -147,10 +147,12 @@ impl Host {
         let left = self.memory_left(index);
         let connection = self.table.at_mut(index).ok_or(HostError::Unknown)?;
         let fits = connection.tcp.writable_within(left);
-        if fits < wanted && connection.tcp.has_room() && !connection.tcp.is_write_shut() {
-            if !std::mem::replace(&mut connection.starved, true) {
-                self.budget.starved.push_back(index);
-            }
+        if fits < wanted
+            && connection.tcp.has_room()
+            && !connection.tcp.is_write_shut()
+            && !std::mem::replace(&mut connection.starved, true)
+        {
+            self.budget.starved.push_back(index);
         }
         Ok(fits)
     }
