@@ -1,4 +1,4 @@
-//! The functions of packetdrill's table: they translate raw arguments into safe calls on the host.
+//! The functions of packetdrill's table: they translate raw arguments into safe calls on the sockets.
 //!
 //! packetdrill calls each function with the arguments of the system call it implements. Each function keeps
 //! that call's contract: it reads and writes memory only within the lengths passed with the pointers.

@@ -1,4 +1,4 @@
-//! One host for the process, its clock, and calls that wait.
+//! The process's sockets and clock, and calls that wait.
 //!
 //! packetdrill runs a script in one thread and the system calls that may block in another. The
 //! second waits here, on a condition variable, for what the first makes happen: packets it injects
@@ -15,8 +15,8 @@
 
 use crate::{
     errno::{Errno, Outcome},
-    host::{Fd, Host, Packet},
     settings::Settings,
+    sockets::{Fd, Packet, Sockets},
 };
 use recoup_units::Instant;
 use std::{
@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_micros(1);
 /// How long, in real time, one thread waits for another to do what it is about to do.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// The host and those who use it.
+/// The sockets and those who use them.
 #[derive(Debug)]
 pub struct Runtime {
     state: Mutex<State>,
@@ -40,15 +40,14 @@ pub struct Runtime {
 
 #[derive(Debug, Default)]
 struct State {
-    host: Option<Host>,
-    /// The thread the script runs in: the one that made the host.
+    sockets: Option<Sockets>,
+    /// The thread the script runs in: the one that began.
     main: Option<ThreadId>,
     waiters: Vec<Waiter>,
     /// Counts what waiters should look at.
     generation: u64,
     /// Threads whose call has returned and which have not looked at the clock since.
     returning: Vec<ThreadId>,
-    ip_id: u16,
 }
 
 /// A call that waits.
@@ -64,47 +63,50 @@ struct Waiter {
 pub static RUNTIME: Runtime = Runtime::new();
 
 impl Runtime {
-    /// Without a host.
+    /// Without sockets.
     pub const fn new() -> Self {
         Self {
             state: Mutex::new(State {
-                host: None,
+                sockets: None,
                 main: None,
                 waiters: Vec::new(),
                 generation: 0,
                 returning: Vec::new(),
-                ip_id: 0,
             }),
             changed: Condvar::new(),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere leaves a host that is still a host.
+        // A panic elsewhere leaves sockets that still are.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Begins with a fresh host.
+    /// Begins anew, without any socket.
     pub fn begin(&self, settings: Settings) {
         let mut state = self.lock();
-        *state = State { host: Some(Host::new(settings)), main: Some(std::thread::current().id()), ..State::default() };
+        *state = State {
+            sockets: Some(Sockets::new(settings)),
+            main: Some(std::thread::current().id()),
+            ..State::default()
+        };
     }
 
-    /// The host is not needed any more.
+    /// The sockets are not needed any more.
     pub fn end(&self) {
         *self.lock() = State::default();
         self.changed.notify_all();
     }
 
-    /// Whether `fd` is the host's.
+    /// Whether `fd` is one of the sockets' descriptors.
     pub fn knows(&self, fd: Fd) -> bool {
-        self.lock().host.as_ref().is_some_and(|host| host.knows(fd))
+        self.lock().sockets.as_ref().is_some_and(|sockets| sockets.knows(fd))
     }
 
     /// A call that never waits.
-    pub fn call<T>(&self, call: impl FnOnce(&mut Host) -> Outcome<T>) -> Outcome<T> {
+    pub fn call<T>(&self, call: impl FnOnce(&mut Sockets) -> Outcome<T>) -> Outcome<T> {
         let mut state = self.lock();
-        let result = call(state.host.as_mut().ok_or(Errno::BAD_DESCRIPTOR)?);
+        let result = call(state.sockets.as_mut().ok_or(Errno::BAD_DESCRIPTOR)?);
         self.tell(&mut state);
         result
     }
@@ -114,7 +116,7 @@ impl Runtime {
     pub fn wait<T>(
         &self,
         limit: Option<Duration>,
-        mut call: impl FnMut(&mut Host) -> Outcome<T>,
+        mut call: impl FnMut(&mut Sockets) -> Outcome<T>,
         late: impl FnOnce() -> Outcome<T>,
     ) -> Outcome<T> {
         let mut state = self.lock();
@@ -122,9 +124,9 @@ impl Runtime {
         let in_main = state.main == Some(thread);
         let mut deadline = None;
         loop {
-            let host = state.host.as_mut().ok_or(Errno::BAD_DESCRIPTOR)?;
-            let result = call(host);
-            let now = host.now();
+            let sockets = state.sockets.as_mut().ok_or(Errno::BAD_DESCRIPTOR)?;
+            let result = call(sockets);
+            let now = sockets.now();
             if !matches!(result, Err(Errno::AGAIN)) {
                 self.leave(&mut state, thread);
                 return result;
@@ -136,10 +138,10 @@ impl Runtime {
             }
             if in_main {
                 // Nobody else makes time pass.
-                let Some(until) = [host.next_event(), deadline].into_iter().flatten().min() else {
+                let Some(until) = [sockets.next_event(), deadline].into_iter().flatten().min() else {
                     return result; // nothing will ever happen
                 };
-                host.advance(until);
+                sockets.advance(until);
                 self.tell(&mut state);
             } else {
                 state = self.look_again(state, thread, deadline);
@@ -161,7 +163,7 @@ impl Runtime {
             None => state.waiters.push(waiter),
         }
         self.changed.notify_all();
-        let wait = self.changed.wait_while(state, |state| state.generation == looked && state.host.is_some());
+        let wait = self.changed.wait_while(state, |state| state.generation == looked && state.sockets.is_some());
         wait.unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -197,16 +199,16 @@ impl Runtime {
     /// Lets `duration` pass.
     pub fn sleep(&self, duration: Duration) {
         let mut state = self.settle(self.lock());
-        let Some(end) = state.host.as_ref().map(|host| host.now() + duration) else {
+        let Some(end) = state.sockets.as_ref().map(|sockets| sockets.now() + duration) else {
             return;
         };
         loop {
             let wake = state.waiters.iter().filter_map(|w| w.deadline).min();
             let until = wake.map_or(end, |wake| wake.min(end));
-            let Some(host) = state.host.as_mut() else {
+            let Some(sockets) = state.sockets.as_mut() else {
                 return;
             };
-            let reached = host.advance(until);
+            let reached = sockets.advance(until);
             self.tell(&mut state);
             if reached && until == end {
                 return;
@@ -221,36 +223,35 @@ impl Runtime {
         let thread = std::thread::current().id();
         state.returning.retain(|other| *other != thread);
         self.changed.notify_all();
-        let Some(host) = state.host.as_mut() else {
+        let Some(sockets) = state.sockets.as_mut() else {
             return Instant::ZERO;
         };
-        let now = host.now();
-        while !host.advance(now + TICK) {}
+        let now = sockets.now();
+        while !sockets.advance(now + TICK) {}
         self.tell(&mut state);
         now
     }
 
     /// An IP packet arrives.
     pub fn inject(&self, bytes: &[u8]) -> Outcome<()> {
-        self.call(|host| {
-            host.receive(bytes);
+        self.call(|sockets| {
+            sockets.receive(bytes);
             Ok(())
         })
     }
 
-    /// The next packet that leaves and its identification; lets time pass until there is one.
+    /// The next packet that leaves; lets time pass until there is one.
     /// `None`: nothing will ever leave unless something else happens first.
-    pub fn next_packet(&self) -> Option<(Packet, u16)> {
+    pub fn next_packet(&self) -> Option<Packet> {
         let mut state = self.lock();
         loop {
             let wake = state.waiters.iter().filter_map(|w| w.deadline).min();
-            let host = state.host.as_mut()?;
-            if let Some(packet) = host.next_packet() {
-                state.ip_id = state.ip_id.wrapping_add(1);
-                return Some((packet, state.ip_id));
+            let sockets = state.sockets.as_mut()?;
+            if let Some(packet) = sockets.next_packet() {
+                return Some(packet);
             }
-            let until = [host.next_event(), wake].into_iter().flatten().min()?;
-            host.advance(until);
+            let until = [sockets.next_event(), wake].into_iter().flatten().min()?;
+            sockets.advance(until);
             self.tell(&mut state);
             if wake == Some(until) {
                 // Its call returns, and may send.

@@ -2,8 +2,8 @@
 
 use recoup_recovery::Profile;
 use recoup_recovery::profile::{CURRENT_LINUX, ProfileError};
-use recoup_tcp::{Config, SendLimits, sysctl::Sysctls};
-use std::time::Duration;
+use recoup_stack::TcpOptions;
+use recoup_tcp::sysctl::Sysctls;
 
 /// The environment variable that names the profile.
 pub const PROFILE_VARIABLE: &str = "RECOUP_PROFILE";
@@ -71,51 +71,23 @@ impl Settings {
         Ok(())
     }
 
-    /// The MSS announced over IPv4, or IPv6 where `v6`.
-    pub fn mss(&self, v6: bool) -> u16 {
-        let headers = if v6 { 60 } else { 40 };
-        self.mtu - headers
+    /// The MTU in bytes.
+    pub const fn mtu(&self) -> u16 {
+        self.mtu
     }
 
-    /// The configuration of an endpoint over IPv4, or IPv6 where `v6`.
-    pub fn config(&self, sysctls: &Sysctls, v6: bool) -> Config {
-        sysctls.config(&self.profile, self.mss(v6))
-    }
-}
-
-/// Settings of a connection beside its endpoint's configuration.
-#[derive(Clone, Debug)]
-pub struct Personality {
-    /// Bytes of written data held at most.
-    pub send_buffer: u64,
-    /// Nagle's rule is in force (not `TCP_NODELAY`).
-    pub nagle: bool,
-    /// Less than a full segment waits for more (`TCP_CORK`).
-    pub corked: bool,
-    /// Bytes written and not sent from which on writers wait (`TCP_NOTSENT_LOWAT`), if set.
-    pub notsent_lowat: Option<u64>,
-    /// How long data may stay unacknowledged where `TCP_USER_TIMEOUT` does not say.
-    pub user_timeout: Duration,
-}
-
-impl Personality {
-    /// How much of what is written a connection takes.
-    pub fn send_limits(&self) -> SendLimits {
-        SendLimits { buffer: self.send_buffer, unsent: self.notsent_lowat.unwrap_or(u64::MAX) }
-    }
-}
-
-impl Settings {
-    /// Settings of connections beside their configuration, under `sysctls`.
-    pub fn personality(&self, sysctls: &Sysctls, config: &Config) -> Personality {
-        let [_, buffer, _] = sysctls.wmem.unwrap_or([4096, 16_384, 4_194_304]);
-        let unlimited = |lowat: &u64| *lowat < u64::from(u32::MAX);
-        Personality {
-            send_buffer: buffer,
-            nagle: true,
-            corked: false,
-            notsent_lowat: sysctls.notsent_lowat.filter(unlimited),
-            user_timeout: config.mechanisms.user_timeout,
+    /// The options of a socket that is made under `sysctls`.
+    pub fn options(&self, sysctls: &Sysctls) -> TcpOptions {
+        let [_, send_buffer, _] = sysctls.wmem.unwrap_or([4096, 16_384, 4_194_304]);
+        let limited = sysctls.notsent_lowat.filter(|lowat| *lowat < u64::from(u32::MAX));
+        // The stack sets the MSS of each connection, as its path permits.
+        let endpoint = sysctls.config(&self.profile, self.mtu);
+        TcpOptions {
+            endpoint,
+            tune_buffers: false,
+            send_buffer,
+            unsent: limited.unwrap_or(u64::MAX),
+            ..TcpOptions::new(endpoint.mechanisms)
         }
     }
 }

@@ -15,7 +15,7 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-/// The host is the process's, so that one test at a time has it.
+/// The sockets are the process's, so that one test at a time has it.
 static HOST: Mutex<()> = Mutex::new(());
 
 /// The address scripts have for the stack under test, and for its peer.
@@ -75,7 +75,7 @@ impl Drill {
     }
 
     fn socket_under(&self, sysctls: Sysctls) -> c_int {
-        let fd = RUNTIME.call(|host| host.socket(false, false, sysctls));
+        let fd = RUNTIME.call(|sockets| sockets.socket(false, false, sysctls));
         fd.unwrap()
     }
 

@@ -2,7 +2,7 @@
 
 use recoup_recovery::Mechanisms;
 use recoup_recovery::profile::{Profile, ProfileError};
-use recoup_tcp::{self as tcp, AckPolicy, KeepAlive, MtuProbing, WindowScaling};
+use recoup_tcp::{self as tcp, AckPolicy, KeepAlive, MtuProbing, SendLimits, WindowScaling};
 use recoup_wire::{Endpoints, IpVersion, SeqNumber};
 use std::{net::IpAddr, time::Duration};
 
@@ -11,6 +11,9 @@ use std::{net::IpAddr, time::Duration};
 pub struct Config {
     /// The stack's own addresses.
     pub addresses: Vec<IpAddr>,
+    /// Whether all other addresses are its own, too, but for those of peers: for a stack that does not know the
+    /// addresses it is reached at. Sockets may have any address then, and packets to any are for it.
+    pub every_address: bool,
     /// Options of TCP sockets that bring none of their own.
     pub tcp: TcpOptions,
     /// Whether each segment is answered, as the ACK policy says, before the next one is read. Otherwise
@@ -40,6 +43,7 @@ impl Config {
     pub fn new(addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         Self {
             addresses: addresses.into_iter().collect(),
+            every_address: false,
             tcp: TcpOptions::default(),
             answer_each: false,
             most_connections: 1 << 16,
@@ -69,6 +73,8 @@ pub struct TcpOptions {
     pub keep_alive: Option<KeepAlive>,
     /// How long data may stay unacknowledged (RFC 9293 §3.9.1), if the profile does not say it.
     pub user_timeout: Option<Duration>,
+    /// The announced MSS, at most, if it is to be smaller than the MTU permits (Linux `TCP_MAXSEG`).
+    pub max_segment: Option<u16>,
     /// Connections of a listener that wait, at most: for the end of their handshake, or to be accepted.
     pub backlog: usize,
     /// Whether the application decides about each SYN of a listener before it is answered.
@@ -93,6 +99,7 @@ impl TcpOptions {
             unsent: 128 << 10,
             keep_alive: None,
             user_timeout: None,
+            max_segment: None,
             backlog: 1024,
             decide_first: false,
         }
@@ -108,6 +115,11 @@ impl TcpOptions {
         Ok(Self::new(*profile.mechanisms()))
     }
 
+    /// How much of what is written a connection takes.
+    pub const fn send_limits(&self) -> SendLimits {
+        SendLimits { buffer: self.send_buffer, unsent: self.unsent }
+    }
+
     /// The configuration of the endpoint of one connection that begins with this receive buffer, where packets have up to
     /// `mtu` bytes.
     pub(crate) fn endpoint_for(&self, path: &Endpoints, isn: SeqNumber, mtu: u16, receive_buffer: u64) -> tcp::Config {
@@ -120,7 +132,8 @@ impl TcpOptions {
             config.receive_buffer = receive_buffer;
             config.tune_receive_buffer = true;
         }
-        config.announce(largest_mss(mtu, ip_version));
+        let most = largest_mss(mtu, ip_version);
+        config.announce(self.max_segment.map_or(most, |mss| mss.min(most)));
         config
     }
 }

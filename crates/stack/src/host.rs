@@ -48,6 +48,7 @@ mod secret;
 mod table;
 mod time_wait;
 mod udp;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -77,8 +78,8 @@ use outbox::Outbox;
 use raw::RawQueue;
 use reassembly::Reassembly;
 use recoup_recovery::{Counters, Sender};
-pub use recoup_tcp::{KeepAlive, Read};
 use recoup_tcp::{Closed, Endpoint, Info, State, WriteMode};
+pub use recoup_tcp::{KeepAlive, Read};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use table::Table;
@@ -225,7 +226,7 @@ impl Host {
 
     /// Whether packets to this address are for this host.
     fn is_own(&self, address: IpAddr) -> bool {
-        self.config.addresses.contains(&address) || self.listeners.takes_any()
+        self.config.every_address || self.config.addresses.contains(&address) || self.listeners.takes_any()
     }
 
     /// Begins a connection to `remote`, from an address of this host and an ephemeral port.
@@ -240,7 +241,7 @@ impl Host {
     }
 
     /// Begins a connection to `remote` from `local`, whose port may be 0 for an ephemeral one. The address may be
-    /// another host's if a [listener](Self::listen_any) takes every address.
+    /// another host's if the host takes every address, or one of its [listeners](Self::listen_any).
     ///
     /// # Errors
     /// As [`connect`](Self::connect), and when `local` is not this host's, or taken.
@@ -482,6 +483,11 @@ impl Host {
     /// The ends of a connection: `src` is this host's.
     pub fn path(&self, id: ConnectionId) -> Option<Endpoints> {
         Some(self.table.get(id)?.path)
+    }
+
+    /// The TCP of a connection, to look at.
+    pub fn connection(&self, id: ConnectionId) -> Option<&recoup_tcp::Connection> {
+        Some(&self.table.get(id)?.tcp)
     }
 
     /// The state of a connection.

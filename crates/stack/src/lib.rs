@@ -27,12 +27,12 @@ mod stream;
 pub mod tokio;
 mod vnet;
 
-pub use recoup_tcp::{Info, KeepAlive};
 pub use config::{Config, TcpOptions};
 pub use datagrams::{PingSocket, RawSocket, UdpSocket};
 pub use driver::Driver;
 pub use listener::{Incoming, TcpListener};
 pub use notice::Notice;
+pub use recoup_tcp::{Info, KeepAlive};
 pub use runner::{Runner, Turn};
 pub use stack::Stack;
 pub use stream::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, TcpStream, WriteHalf};

@@ -3,14 +3,14 @@
 use super::{nothing, number, size};
 use crate::{
     errno::{Errno, Outcome},
-    host::{Host, Interest},
     runtime::RUNTIME,
+    sockets::{Interest, Sockets},
 };
 use libc::{c_int, c_uint, c_void, epoll_event, loff_t, nfds_t, pollfd, size_t, ssize_t};
 use std::time::Duration;
 
 /// Runs a call that waits for an event, for at most `timeout` ms unless that is negative.
-fn wait<T: Default>(timeout: c_int, call: impl FnMut(&mut Host) -> Outcome<T>) -> Outcome<T> {
+fn wait<T: Default>(timeout: c_int, call: impl FnMut(&mut Sockets) -> Outcome<T>) -> Outcome<T> {
     let limit = u64::try_from(timeout).ok().map(Duration::from_millis);
     RUNTIME.wait(limit, call, || Ok(T::default()))
 }
@@ -23,11 +23,11 @@ pub(super) unsafe extern "C" fn poll(_: *mut c_void, fds: *mut pollfd, count: nf
         // SAFETY: not null, and the caller hands over `count` of them for its own use.
         (false, _) => unsafe { std::slice::from_raw_parts_mut(fds, count) },
     };
-    number(wait(timeout, |host| {
+    number(wait(timeout, |sockets| {
         let mut ready = 0;
         for entry in fds.iter_mut().filter(|entry| entry.fd >= 0) {
             let events = u32::from(entry.events.cast_unsigned());
-            entry.revents = host.poll(entry.fd, events) as i16;
+            entry.revents = sockets.poll(entry.fd, events) as i16;
             ready += i32::from(entry.revents != 0);
         }
         match ready {
@@ -40,7 +40,7 @@ pub(super) unsafe extern "C" fn poll(_: *mut c_void, fds: *mut pollfd, count: nf
 pub(super) unsafe extern "C" fn epoll_create(_: *mut c_void, count: c_int) -> c_int {
     match count {
         ..=0 => number::<i32>(Err(Errno::INVALID)),
-        _ => number(RUNTIME.call(Host::epoll_create)),
+        _ => number(RUNTIME.call(Sockets::epoll_create)),
     }
 }
 
@@ -57,10 +57,10 @@ pub(super) unsafe extern "C" fn epoll_ctl(
         Interest { events: event.events, data: event.u64 }
     });
     let interest = || interest.ok_or(Errno::FAULT);
-    nothing(RUNTIME.call(|host| match operation {
-        libc::EPOLL_CTL_ADD => host.epoll_add(epoll, fd, interest()?),
-        libc::EPOLL_CTL_MOD => host.epoll_modify(epoll, fd, interest()?),
-        libc::EPOLL_CTL_DEL => host.epoll_remove(epoll, fd),
+    nothing(RUNTIME.call(|sockets| match operation {
+        libc::EPOLL_CTL_ADD => sockets.epoll_add(epoll, fd, interest()?),
+        libc::EPOLL_CTL_MOD => sockets.epoll_modify(epoll, fd, interest()?),
+        libc::EPOLL_CTL_DEL => sockets.epoll_remove(epoll, fd),
         _ => Err(Errno::INVALID),
     }))
 }
@@ -75,7 +75,7 @@ pub(super) unsafe extern "C" fn epoll_wait(
     let Some(most) = usize::try_from(most).ok().filter(|most| *most > 0) else {
         return number::<i32>(Err(Errno::INVALID));
     };
-    let happened = wait(timeout, |host| match host.epoll_events(epoll, most)? {
+    let happened = wait(timeout, |sockets| match sockets.epoll_events(epoll, most)? {
         none if none.is_empty() => Err(Errno::AGAIN),
         some => Ok(some),
     });
@@ -96,7 +96,7 @@ pub(super) unsafe extern "C" fn pipe(_: *mut c_void, fds: *mut c_int) -> c_int {
     if fds.is_null() {
         return nothing(Err(Errno::FAULT));
     }
-    nothing(RUNTIME.call(Host::pipe).map(|ends| {
+    nothing(RUNTIME.call(Sockets::pipe).map(|ends| {
         // SAFETY: not null, and the caller has room for two descriptors.
         unsafe { fds.cast::<[c_int; 2]>().write_unaligned(ends) };
     }))
@@ -112,6 +112,6 @@ pub(super) unsafe extern "C" fn splice(
     flags: c_uint,
 ) -> ssize_t {
     let at_once = flags & libc::SPLICE_F_NONBLOCK != 0;
-    let call = |host: &mut Host| host.splice(from, to, count);
+    let call = |sockets: &mut Sockets| sockets.splice(from, to, count);
     size(if at_once { RUNTIME.call(call) } else { RUNTIME.wait(None, call, || Err(Errno::AGAIN)) })
 }

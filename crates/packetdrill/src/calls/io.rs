@@ -3,7 +3,7 @@
 use super::{memory, size, sockets::waiting};
 use crate::{
     errno::{Errno, Outcome},
-    host::{Received, SendFlags},
+    sockets::{Received, SendFlags},
 };
 use libc::{c_int, c_void, cmsghdr, iovec, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
@@ -13,16 +13,16 @@ const TCP_CM_INQ: c_int = 36;
 /// Receives up to `count` bytes. Without `room` for them, they stay in the receive buffer.
 fn receive(fd: c_int, count: usize, room: bool, flags: c_int) -> Outcome<Received> {
     let peek = flags & libc::MSG_PEEK != 0 || !room;
-    waiting(fd, flags, |host| host.receive_message(fd, count, peek))
+    waiting(fd, flags, |sockets| sockets.receive_message(fd, count, peek))
 }
 
 /// Writes all of `bytes` if the call may wait, or else as many as fit.
 fn transmit(fd: c_int, bytes: &[u8], flags: c_int) -> Outcome<usize> {
     let how = SendFlags { more: flags & libc::MSG_MORE != 0, end_of_record: flags & libc::MSG_EOR != 0 };
     let mut done = 0;
-    let result = waiting(fd, flags, |host| {
-        done += host.send(fd, &bytes[done..], how)?;
-        if done == bytes.len() || host.is_nonblocking(fd) || flags & libc::MSG_DONTWAIT != 0 {
+    let result = waiting(fd, flags, |sockets| {
+        done += sockets.send(fd, &bytes[done..], how)?;
+        if done == bytes.len() || sockets.is_nonblocking(fd) || flags & libc::MSG_DONTWAIT != 0 {
             Ok(done)
         } else {
             Err(Errno::AGAIN)

@@ -33,9 +33,8 @@ pub(super) unsafe extern "C" fn netdev_receive(
     // SAFETY: not null; packetdrill says there how many bytes it has room for.
     let room = unsafe { len.read_unaligned() };
     let next = RUNTIME.next_packet();
-    let at = next.as_ref().map(|(packet, _)| packet.at);
-    let bytes = next.and_then(|(packet, ip_id)| packet.encode(ip_id).ok());
-    let bytes = bytes.unwrap_or_default();
+    let at = next.as_ref().map(|packet| packet.at);
+    let bytes = next.map(|packet| packet.bytes).unwrap_or_default();
     let count = bytes.len().min(room);
     // SAFETY: packetdrill has `room` bytes at `packet`, and `count` is not more.
     let copied = unsafe { memory::room(packet, count) }.map(|out| {

@@ -3,8 +3,8 @@
 use super::{addresses, memory, nothing, number};
 use crate::{
     errno::{Errno, Outcome},
-    host::Host,
     runtime::RUNTIME,
+    sockets::Sockets,
     sysctl,
 };
 use libc::{c_int, c_ulong, c_void, sockaddr, socklen_t};
@@ -24,17 +24,17 @@ pub(super) unsafe extern "C" fn socket(_: *mut c_void, domain: c_int, kind: c_in
     }
     let nonblocking = kind & libc::SOCK_NONBLOCK != 0;
     let sysctls = sysctl::of_this_machine();
-    number(RUNTIME.call(|host| host.socket(v6, nonblocking, sysctls)))
+    number(RUNTIME.call(|sockets| sockets.socket(v6, nonblocking, sysctls)))
 }
 
 pub(super) unsafe extern "C" fn bind(_: *mut c_void, fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
     // SAFETY: the caller hands over an address of `len` bytes.
     let address = unsafe { addresses::read(address, len) };
-    nothing(address.and_then(|address| RUNTIME.call(|host| host.bind(fd, address))))
+    nothing(address.and_then(|address| RUNTIME.call(|sockets| sockets.bind(fd, address))))
 }
 
-pub(super) unsafe extern "C" fn listen(_: *mut c_void, fd: c_int, _backlog: c_int) -> c_int {
-    nothing(RUNTIME.call(|host| host.listen(fd)))
+pub(super) unsafe extern "C" fn listen(_: *mut c_void, fd: c_int, backlog: c_int) -> c_int {
+    nothing(RUNTIME.call(|sockets| sockets.listen(fd, backlog)))
 }
 
 pub(super) unsafe extern "C" fn accept(
@@ -43,7 +43,7 @@ pub(super) unsafe extern "C" fn accept(
     address: *mut sockaddr,
     len: *mut socklen_t,
 ) -> c_int {
-    let accepted = waiting(fd, 0, |host| host.accept(fd));
+    let accepted = waiting(fd, 0, |sockets| sockets.accept(fd));
     number(accepted.and_then(|(new, peer)| {
         // SAFETY: the caller hands over room for an address and its length, or null.
         unsafe { addresses::write(peer, address, len) }?;
@@ -54,9 +54,9 @@ pub(super) unsafe extern "C" fn accept(
 pub(super) unsafe extern "C" fn connect(_: *mut c_void, fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
     // SAFETY: the caller hands over an address of `len` bytes.
     let address = unsafe { addresses::read(address, len) };
-    nothing(address.and_then(|to| match RUNTIME.call(|host| host.connect(fd, to)) {
+    nothing(address.and_then(|to| match RUNTIME.call(|sockets| sockets.connect(fd, to)) {
         Err(Errno::IN_PROGRESS) => {
-            waiting(fd, 0, |host| host.connected(fd, Errno::AGAIN)).map_err(|error| match error {
+            waiting(fd, 0, |sockets| sockets.connected(fd, Errno::AGAIN)).map_err(|error| match error {
                 Errno::AGAIN => Errno::IN_PROGRESS,
                 other => other,
             })
@@ -66,8 +66,8 @@ pub(super) unsafe extern "C" fn connect(_: *mut c_void, fd: c_int, address: *con
 }
 
 /// Runs a call that waits, unless the descriptor or `flags` (`MSG_DONTWAIT`) forbid it.
-pub(super) fn waiting<T>(fd: c_int, flags: c_int, mut call: impl FnMut(&mut Host) -> Outcome<T>) -> Outcome<T> {
-    let at_once = flags & libc::MSG_DONTWAIT != 0 || RUNTIME.call(|host| Ok(host.is_nonblocking(fd)))?;
+pub(super) fn waiting<T>(fd: c_int, flags: c_int, mut call: impl FnMut(&mut Sockets) -> Outcome<T>) -> Outcome<T> {
+    let at_once = flags & libc::MSG_DONTWAIT != 0 || RUNTIME.call(|sockets| Ok(sockets.is_nonblocking(fd)))?;
     if at_once { RUNTIME.call(&mut call) } else { RUNTIME.wait(None, call, || Err(Errno::AGAIN)) }
 }
 
@@ -75,16 +75,16 @@ pub(super) fn waiting<T>(fd: c_int, flags: c_int, mut call: impl FnMut(&mut Host
 /// third argument, `argument` holds whatever its register does, and is not read.
 pub(super) unsafe extern "C" fn fcntl(_: *mut c_void, fd: c_int, command: c_int, argument: c_int) -> c_int {
     match command {
-        libc::F_GETFL => number(RUNTIME.call(|host| {
-            if !host.knows(fd) {
+        libc::F_GETFL => number(RUNTIME.call(|sockets| {
+            if !sockets.knows(fd) {
                 return Err(Errno::BAD_DESCRIPTOR);
             }
-            let nonblocking = if host.is_nonblocking(fd) { libc::O_NONBLOCK } else { 0 };
+            let nonblocking = if sockets.is_nonblocking(fd) { libc::O_NONBLOCK } else { 0 };
             Ok(libc::O_RDWR | nonblocking)
         })),
         libc::F_SETFL => {
             let nonblocking = argument & libc::O_NONBLOCK != 0;
-            nothing(RUNTIME.call(|host| host.set_nonblocking(fd, nonblocking)))
+            nothing(RUNTIME.call(|sockets| sockets.set_nonblocking(fd, nonblocking)))
         }
         libc::F_GETFD | libc::F_SETFD => 0,
         _ => number::<i32>(Err(Errno::INVALID)),
@@ -94,10 +94,10 @@ pub(super) unsafe extern "C" fn fcntl(_: *mut c_void, fd: c_int, command: c_int,
 /// `ioctl`, whose third argument points to a number for all supported requests.
 pub(super) unsafe extern "C" fn ioctl(_: *mut c_void, fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     // packetdrill passes an `int`, which may arrive sign-extended.
-    let known = RUNTIME.call(|host| match request & 0xffff_ffff {
-        libc::FIONREAD => host.inq(fd),
-        libc::TIOCOUTQ => host.outq(fd),
-        SIOCOUTQNSD => host.outq_unsent(fd),
+    let known = RUNTIME.call(|sockets| match request & 0xffff_ffff {
+        libc::FIONREAD => sockets.inq(fd),
+        libc::TIOCOUTQ => sockets.outq(fd),
+        SIOCOUTQNSD => sockets.outq_unsent(fd),
         _ => Err(Errno::INVALID),
     });
     nothing(known.map(|value| {
@@ -107,8 +107,8 @@ pub(super) unsafe extern "C" fn ioctl(_: *mut c_void, fd: c_int, request: c_ulon
 }
 
 pub(super) unsafe extern "C" fn close(_: *mut c_void, fd: c_int) -> c_int {
-    nothing(RUNTIME.call(|host| host.close(fd)).inspect(|()| {
-        // SAFETY: the host made the descriptor to keep its number, and has just forgotten it; if
+    nothing(RUNTIME.call(|sockets| sockets.close(fd)).inspect(|()| {
+        // SAFETY: `Sockets` made the descriptor to keep its number, and has just forgotten it; if
         // somebody has closed it behind our back, closing it again fails and does nothing else.
         unsafe { libc::close(fd) };
     }))
@@ -121,7 +121,7 @@ pub(super) unsafe extern "C" fn shutdown(_: *mut c_void, fd: c_int, how: c_int) 
         libc::SHUT_RDWR => (true, true),
         _ => return nothing(Err(Errno::INVALID)),
     };
-    nothing(RUNTIME.call(|host| host.shutdown(fd, read, write)))
+    nothing(RUNTIME.call(|sockets| sockets.shutdown(fd, read, write)))
 }
 
 pub(super) unsafe extern "C" fn getsockopt(
@@ -147,7 +147,7 @@ pub(crate) unsafe fn option(
     value: *mut c_void,
     len: *mut socklen_t,
 ) -> Outcome<()> {
-    let bytes = RUNTIME.call(|host| host.option(fd, level, name))?;
+    let bytes = RUNTIME.call(|sockets| sockets.option(fd, level, name))?;
     if len.is_null() {
         return Err(Errno::FAULT);
     }
@@ -171,5 +171,5 @@ pub(super) unsafe extern "C" fn setsockopt(
 ) -> c_int {
     // SAFETY: the caller hands over a value of `len` bytes.
     let value = unsafe { memory::bytes(value, len as usize) };
-    nothing(value.and_then(|value| RUNTIME.call(|host| host.set_option(fd, level, name, value))))
+    nothing(value.and_then(|value| RUNTIME.call(|sockets| sockets.set_option(fd, level, name, value))))
 }

@@ -34,9 +34,14 @@ fn what_is_not_known_is_named() {
 }
 
 #[test]
-fn the_mss_is_what_the_headers_leave_of_the_mtu() {
-    let settings = settings("mtu=1520", &[]).unwrap();
-    assert_eq!([settings.mss(false), settings.mss(true)], [1480, 1460]);
-    let config = settings.config(&Sysctls::default(), true);
-    assert_eq!((config.announced_mss(), config.mss), (1460, 1448));
+fn sysctls_limit_what_a_socket_takes() {
+    let settings = settings("", &[]).unwrap();
+    let limits = |sysctls: &Sysctls| {
+        let options = settings.options(sysctls);
+        (options.send_buffer, options.unsent)
+    };
+    assert_eq!(limits(&Sysctls::default()), (16_384, u64::MAX));
+    let unlimited = Sysctls { wmem: Some([1, 2, 3]), notsent_lowat: Some(u64::from(u32::MAX)), ..Sysctls::default() };
+    assert_eq!(limits(&unlimited), (2, u64::MAX));
+    assert_eq!(limits(&Sysctls { notsent_lowat: Some(7), ..Sysctls::default() }), (16_384, 7));
 }

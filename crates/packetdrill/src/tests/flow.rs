@@ -1,6 +1,7 @@
 //! Connections as scripts see them.
 
 use super::*;
+use recoup_wire::{IcmpMessage, encode_icmp};
 
 #[test]
 fn a_passive_open_answers_with_linuxs_options_in_linuxs_order() {
@@ -139,6 +140,79 @@ fn a_closed_port_resets() {
     drill.listener();
     drill.inject(&drill.peer(Flags::NONE, 0, 0), &[]);
     assert_eq!(drill.line(), "nothing");
+}
+
+#[test]
+fn an_ipv6_listener_of_every_address_takes_ipv4() {
+    let drill = Drill::new();
+    let fd = RUNTIME.call(|sockets| sockets.socket(true, false, Drill::sysctls())).unwrap();
+    let mut any = [0u8; 28];
+    any[..2].copy_from_slice(&(libc::AF_INET6 as u16).to_ne_bytes());
+    any[2..4].copy_from_slice(&8080u16.to_be_bytes());
+    // SAFETY: the table's functions with what they take.
+    unsafe {
+        assert_eq!((drill.table.bind)(null_mut(), fd, any.as_ptr().cast(), 28), 0);
+        assert_eq!((drill.table.listen)(null_mut(), fd, 1), 0);
+    }
+    assert_eq!(drill.inject(&drill.syn(), &[]), 0);
+    let (_, synack, _) = drill.next().unwrap();
+    assert_eq!(synack.flags, Flags::SYN | Flags::ACK);
+}
+
+#[test]
+fn one_listener_has_an_address() {
+    let drill = Drill::new();
+    let first = drill.listener();
+    let second = drill.socket();
+    let local = address(LOCAL);
+    // SAFETY: the table's functions with what they take.
+    let listen = || unsafe { (drill.table.listen)(null_mut(), second, 1) };
+    // SAFETY: as above.
+    assert_eq!(unsafe { (drill.table.bind)(null_mut(), second, as_sockaddr(&local), 16) }, 0);
+    assert_eq!((listen(), errno()), (-1, libc::EADDRINUSE));
+    assert_eq!(drill.close(first), 0);
+    assert_eq!(listen(), 0);
+}
+
+#[test]
+fn a_full_queue_of_a_listener_takes_no_more() {
+    let mut drill = Drill::new();
+    let listener = drill.listener(); // with a backlog of one, so that two may wait
+    for port in 1..=3 {
+        drill.path.src.set_port(port);
+        drill.inject(&drill.syn(), &[]);
+        match port {
+            ..3 => assert_eq!(drill.line(), "S. 0:1 ack 1"),
+            _ => break,
+        }
+        drill.ack(1, &[]);
+    }
+    assert!(drill.accept(listener) >= 0);
+    drill.inject(&drill.syn(), &[]);
+    assert_eq!(drill.line(), "S. 0:1 ack 1");
+}
+
+#[test]
+fn what_icmp_says_is_the_error_of_the_handshake() {
+    let mut drill = Drill::new();
+    drill.path.src = "192.0.2.1:80".parse().unwrap();
+    let fd = drill.socket();
+    drill.nonblocking(fd);
+    let (local, peer) = (address(LOCAL), address("192.0.2.1:80"));
+    // SAFETY: the table's functions with what they take.
+    unsafe {
+        (drill.table.bind)(null_mut(), fd, as_sockaddr(&local), 16);
+        (drill.table.connect)(null_mut(), fd, as_sockaddr(&peer), 16);
+    }
+    let (_, syn, _) = drill.next().unwrap();
+    let mut quoted = Vec::new();
+    encode(&syn, &drill.path.reverse(), 1, Payload::Fill(0), &mut quoted).unwrap();
+    let (from, to) = (drill.path.src.ip(), drill.path.dst.ip());
+    let mut refusal = Vec::new();
+    encode_icmp(from, to, 0, IcmpMessage::Unreachable { code: 3 }, &quoted, &mut refusal).unwrap();
+    drill.inject_bytes(&refusal);
+    let error = number(&option(fd, libc::SOL_SOCKET, libc::SO_ERROR, 4).unwrap());
+    assert_eq!(error, libc::ECONNREFUSED);
 }
 
 #[test]

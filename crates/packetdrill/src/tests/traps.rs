@@ -50,7 +50,7 @@ fn options_of_other_descriptors_are_left_to_the_c_library() {
 fn a_connection_survives_a_real_close_of_its_descriptor() {
     let mut drill = Drill::new();
     let (_, fd) = drill.established();
-    // SAFETY: the host made the descriptor to be closed by whoever knows no better.
+    // SAFETY: `Sockets` made the descriptor to be closed by whoever knows no better.
     assert_eq!(unsafe { libc::close(fd) }, 0);
     assert_eq!(drill.write(fd, b"still here"), 10);
     assert_eq!(drill.line(), "P. 1:11 ack 1");

@@ -171,7 +171,8 @@ impl Host {
     /// unspecified one. Each is announced by its first event, and waits until it is [accepted](Self::accept).
     ///
     /// # Errors
-    /// When the address is not this host's, or taken.
+    /// When the address is not this host's, or taken. Port 0 stands for a free one, which
+    /// [`listens_at`](Self::listens_at) tells.
     pub fn listen(&mut self, local: SocketAddr) -> Result<ListenerId, HostError> {
         let options = self.config.tcp;
         self.listen_with(local, &options)
@@ -182,9 +183,17 @@ impl Host {
     /// # Errors
     /// As [`listen`](Self::listen).
     pub fn listen_with(&mut self, local: SocketAddr, options: &TcpOptions) -> Result<ListenerId, HostError> {
-        if !local.ip().is_unspecified() && !self.config.addresses.contains(&local.ip()) {
-            return Err(HostError::NotOurs(local.ip()));
+        let ip = local.ip();
+        if !(ip.is_unspecified() || self.config.every_address || self.config.addresses.contains(&ip)) {
+            return Err(HostError::NotOurs(ip));
         }
+        let local = match local.port() {
+            0 => {
+                let mut places = self.secret.ports(ip, local).map(|port| SocketAddr::new(ip, port));
+                places.find(|place| !self.listeners.has(*place)).ok_or(HostError::InUse(local))?
+            }
+            _ => local,
+        };
         if self.listeners.by_address.contains_key(&local) {
             return Err(HostError::InUse(local));
         }
@@ -225,6 +234,20 @@ impl Host {
     /// Takes out an open connection of a listener.
     pub fn accept(&mut self, id: ListenerId) -> Option<ConnectionId> {
         self.listeners.get_mut(id)?.ready.pop_front()
+    }
+
+    /// The number of open connections of a listener that wait to be accepted.
+    pub fn acceptable(&self, id: ListenerId) -> usize {
+        self.listeners.by_id.get(&id).map_or(0, |listener| listener.ready.len())
+    }
+
+    /// Takes connections with other options from now on.
+    ///
+    /// # Errors
+    /// When there is no such listener.
+    pub fn set_listener_options(&mut self, id: ListenerId, options: &TcpOptions) -> Result<(), HostError> {
+        self.listeners.get_mut(id).ok_or(HostError::Unknown)?.options = *options;
+        Ok(())
     }
 
     /// Where a listener takes connections; `None` if everywhere, or if there is none.

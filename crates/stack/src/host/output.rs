@@ -11,13 +11,13 @@
 //! here, and its headers are written and summed once.
 
 use recoup_recovery::{Transmission, Trigger};
-use recoup_tcp::{self as tcp, Transmit};
+use recoup_tcp::{self as tcp, Flush, Transmit};
 use recoup_units::{Instant, Span};
 use recoup_wire::{
     CommonHeaders, Ecn, Endpoints, Flags, IpFields, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len,
 };
 
-use super::{Host, ListenerId};
+use super::{Host, ListenerId, Secret, Stats, challenge::ChallengeBudget};
 use crate::{LONGEST_SUPER_PACKET, VnetHeader};
 
 /// Segments a connection sends before others have their turn.
@@ -155,13 +155,7 @@ impl Egress {
     }
 
     /// Sends segments that go together, cut as they are; says how many packets they became.
-    fn send_cut(
-        &mut self,
-        path: &Endpoints,
-        train: &Train,
-        payload: [&[u8]; 2],
-        sink: &mut dyn Sink,
-    ) -> u64 {
+    fn send_cut(&mut self, path: &Endpoints, train: &Train, payload: [&[u8]; 2], sink: &mut dyn Sink) -> u64 {
         let segment = &train.segment;
         // Neither this nor what follows can fail: both ends have one IP version, and the payload is as long
         // as the segment says, which is less than the MTU. Otherwise the segment would be as good as lost.
@@ -194,13 +188,7 @@ impl Egress {
     }
 
     /// Sends segments that go together, for the sink to cut and sum; says how many packets it was given.
-    fn send_train(
-        &mut self,
-        path: &Endpoints,
-        train: &Train,
-        payload: [&[u8]; 2],
-        sink: &mut dyn Sink,
-    ) -> u64 {
+    fn send_train(&mut self, path: &Endpoints, train: &Train, payload: [&[u8]; 2], sink: &mut dyn Sink) -> u64 {
         let segment = &train.segment;
         let Some(version) = path.ip_version() else {
             return 0;
@@ -280,21 +268,44 @@ impl Host {
         let Some(connection) = self.table.at_mut(index) else {
             return false;
         };
-        let Some(version) = connection.path.ip_version() else {
-            return false;
-        };
-        let (path, tcp) = (&connection.path, &mut connection.tcp);
         if connection.limited_until.is_some_and(|until| until <= now) {
             // The path may take more by now. If it does not, it says so again.
             connection.limited_until = None;
-            tcp.endpoint_mut().raise_path_mtu_limit(now, self.mtu);
+            connection.tcp.endpoint_mut().raise_path_mtu_limit(now, self.mtu);
         }
+        let mut way = Way {
+            path: &connection.path,
+            egress: &mut self.egress,
+            stats: &mut self.stats,
+            challenges: &mut self.challenges,
+            secret: &self.secret,
+        };
+        way.send_trains(now, &mut connection.tcp, Flush::All, sink)
+    }
+}
+
+/// The way of one connection's segments to the sink.
+pub(super) struct Way<'a> {
+    pub path: &'a Endpoints,
+    pub egress: &'a mut Egress,
+    pub stats: &'a mut Stats,
+    pub challenges: &'a mut ChallengeBudget,
+    pub secret: &'a Secret,
+}
+
+impl Way<'_> {
+    /// Sends segments in trains, of the present burst alone if `flush` says so; whether there may be more.
+    pub fn send_trains(&mut self, now: Instant, tcp: &mut tcp::Connection, flush: Flush, sink: &mut dyn Sink) -> bool {
+        let path = self.path;
+        let Some(version) = path.ip_version() else {
+            return false;
+        };
         let challenge = tcp.endpoint().owes_challenge_ack();
-        if challenge && !self.challenges.spend(now, &self.secret) {
+        if challenge && !self.challenges.spend(now, self.secret) {
             tcp.endpoint_mut().withhold_challenge_ack();
             self.stats.challenges_withheld += 1;
         }
-        let (egress, stats) = (&mut self.egress, &mut self.stats);
+        let (egress, stats) = (&mut *self.egress, &mut *self.stats);
         let offloads = sink.offloads();
         let room = u32::try_from(sink.room()).unwrap_or(u32::MAX);
         let (mut left, most_trains) =
@@ -339,7 +350,7 @@ impl Host {
                 ecn: ecn_of(what, &segment),
                 ..Train::new(kind, &segment, payload, version)
             });
-            if kind == Kind::New && !last.full {
+            if kind == Kind::New && !last.full && flush == Flush::All {
                 let room = last.room / last.size.max(1);
                 let count = tcp.transmit_more(now, &segment, room.min(left)).segments;
                 last.lengthen(count);
@@ -350,13 +361,19 @@ impl Host {
             {
                 return true;
             }
+            if flush == Flush::Burst && !tcp.endpoint().is_in_burst() {
+                more = false;
+                break;
+            }
         }
         if let Some(last) = train {
             go(tcp, &last);
         }
         more
     }
+}
 
+impl Host {
     /// The handshake of a listener's connection has ended. If it is open, it waits to be accepted.
     fn make_ready(&mut self, index: u32, listener: ListenerId) {
         let id = self.table.id(index);

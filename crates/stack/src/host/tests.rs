@@ -4,6 +4,8 @@ mod datagrams;
 mod ecn;
 mod offload;
 mod others;
+mod places;
+mod writing;
 
 use super::*;
 use std::{cell::Cell, rc::Rc};

@@ -112,7 +112,8 @@ async fn a_device_that_was_down_goes_on() {
         state.lock().unwrap().down = false;
     };
     assert!(timeout(Duration::from_secs(20), transfer(ours, theirs, outage)).await.unwrap());
-    let expected = ["the device does not work: network is down; connections wait until it does", "the device works again"];
+    let expected =
+        ["the device does not work: network is down; connections wait until it does", "the device works again"];
     assert_eq!(*notices.lock().unwrap(), expected);
 }
 

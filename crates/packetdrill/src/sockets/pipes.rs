@@ -1,20 +1,21 @@
 //! Pipes, for `splice` between sockets.
 
-use super::{Descriptor, Fd, Host, SendFlags};
+use super::{Descriptor, Fd, SendFlags, Sockets};
 use crate::errno::{Errno, Outcome};
 use std::collections::VecDeque;
 
 /// Bytes a pipe holds at most (Linux: 16 pages).
 const CAPACITY: usize = 65_536;
+
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
     bytes: VecDeque<u8>,
 }
 
-impl Host {
+impl Sockets {
     /// `pipe`: a descriptor to read from and one to write to.
     pub fn pipe(&mut self) -> Outcome<[Fd; 2]> {
-        let id = self.number();
+        let id = self.pipes.last_key_value().map_or(0, |(last, _)| last + 1);
         self.pipes.insert(id, Pipe::default());
         let reader = self.add(Descriptor::PipeReader(id))?;
         let writer = self.add(Descriptor::PipeWriter(id))?;

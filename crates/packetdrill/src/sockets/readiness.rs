@@ -1,7 +1,6 @@
 //! Waiting for descriptors: `poll` and `epoll`.
 
 use super::*;
-use recoup_tcp::Notices;
 
 /// Readiness of a descriptor, as bits of `poll` (those of `epoll` are the same).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,15 +21,13 @@ pub struct Interest {
     pub data: u64,
 }
 
-/// State of a connection: its notices, and whether it is shut for reading.
-type Seen = (Notices, bool);
-
-/// A descriptor waited for, and what the last event on it said.
+/// A descriptor waited for.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     fd: Fd,
     interest: Interest,
-    seen: Option<Seen>,
+    /// The changes of the socket when an event on it was reported last.
+    seen: Option<u64>,
     disarmed: bool,
 }
 
@@ -47,36 +44,42 @@ impl Epoll {
     }
 }
 
-impl Host {
+impl Sockets {
     /// Readiness of `fd`.
     pub fn readiness(&mut self, fd: Fd) -> Outcome<Readiness> {
-        if let Role::Listener { ready } = &self.socket_of(fd)?.role {
-            let bits = if ready.is_empty() { 0 } else { Readiness::IN };
-            return Ok(Readiness(bits));
-        }
-        let Some(connection) = self.connection_mut(fd)? else {
-            return Ok(Readiness(Readiness::OUT | libc::EPOLLHUP as u32));
+        let socket = self.socket_of(fd)?;
+        let id = match &socket.role {
+            Role::Fresh => return Ok(Readiness(Readiness::OUT | libc::EPOLLHUP as u32)),
+            Role::Listener(ids) => {
+                let waits = ids.iter().any(|id| self.host.acceptable(*id) > 0);
+                return Ok(Readiness(if waits { Readiness::IN } else { 0 }));
+            }
+            Role::Connected(id) => *id,
         };
+        let tcp = self.host.connection(id).ok_or(Errno::BAD_DESCRIPTOR)?;
         let mut bits = 0;
-        let (ended, shut) = (connection.at_end(), connection.tcp.is_write_shut());
-        if connection.tcp.is_past_handshake() {
-            if connection.tcp.endpoint().readable() > 0 || ended {
+        let (ended, shut) = (socket.is_at_end(tcp), tcp.is_write_shut());
+        let mut full = false;
+        if tcp.is_past_handshake() {
+            if tcp.endpoint().readable() > 0 || ended {
                 bits |= Readiness::IN;
             }
             if ended {
                 bits |= libc::EPOLLRDHUP as u32;
             }
-            if shut || connection.tcp.has_much_room() {
+            full = !(shut || tcp.has_much_room());
+            if !full {
                 bits |= Readiness::OUT;
-            } else {
-                connection.tcp.await_room();
             }
         }
-        if (ended && shut) || connection.tcp.is_closed() {
+        if (ended && shut) || tcp.is_closed() {
             bits |= libc::EPOLLHUP as u32;
         }
-        if connection.pending_error().is_some() {
+        if self.pending_error(socket).is_some() {
             bits |= libc::EPOLLERR as u32;
+        }
+        if full {
+            self.host.await_room(id)?;
         }
         Ok(Readiness(bits))
     }
@@ -136,9 +139,7 @@ impl Host {
             if events.len() == most {
                 break;
             }
-            let connection = self.connection_mut(watch.fd).ok().flatten();
-            let seen = connection.map(|c| (c.tcp.notices(), c.read_shut));
-            if let Some(event) = self.happened(watch, seen.unwrap_or_default()) {
+            if let Some(event) = self.happened(watch) {
                 events.push(event);
             }
         }
@@ -146,14 +147,15 @@ impl Host {
         Ok(events)
     }
 
-    fn happened(&mut self, watch: &mut Watch, seen: Seen) -> Option<Interest> {
+    fn happened(&mut self, watch: &mut Watch) -> Option<Interest> {
+        let changes = self.socket_of(watch.fd).map_or(0, |socket| socket.changes);
         let events = watch.interest.events;
         let bits = self.poll(watch.fd, events);
         let edge = events & libc::EPOLLET as u32 != 0;
-        if bits == 0 || watch.disarmed || (edge && watch.seen == Some(seen)) {
+        if bits == 0 || watch.disarmed || (edge && watch.seen == Some(changes)) {
             return None;
         }
-        watch.seen = Some(seen);
+        watch.seen = Some(changes);
         watch.disarmed = events & libc::EPOLLONESHOT as u32 != 0;
         Some(Interest { events: bits, data: watch.interest.data })
     }

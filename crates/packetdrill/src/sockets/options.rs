@@ -23,6 +23,8 @@ pub(super) struct Options {
     /// `SO_LINGER`, in seconds, if on.
     linger: Option<i32>,
     pub inq: bool,
+    /// `TCP_CORK`.
+    pub corked: bool,
 }
 
 impl Options {
@@ -32,7 +34,7 @@ impl Options {
     }
 }
 
-impl Host {
+impl Sockets {
     /// `setsockopt`.
     pub fn set_option(&mut self, fd: Fd, level: i32, name: i32, value: &[u8]) -> Outcome<()> {
         self.socket_of(fd)?;
@@ -52,7 +54,8 @@ impl Host {
         }
         let plain = &mut self.socket_mut(fd)?.options.plain;
         plain.insert((level, name), number);
-        self.transmit(fd);
+        self.apply_options(fd)?;
+        self.settle();
         Ok(())
     }
 
@@ -61,88 +64,72 @@ impl Host {
         let name = std::str::from_utf8(&value[..end]).map_err(|_| Errno::NO_ENTRY)?;
         let socket = self.socket_mut(fd)?;
         let known = Algorithm::named(name);
-        socket.config.mechanisms.congestion = known.ok_or(Errno::NO_ENTRY)?;
-        Ok(())
+        socket.tcp.endpoint.mechanisms.congestion = known.ok_or(Errno::NO_ENTRY)?;
+        self.apply_options(fd)
     }
 
     fn set_socket_option(&mut self, fd: Fd, name: i32, number: i32) -> Outcome<()> {
         let bytes = u64::try_from(number).unwrap_or(0);
+        let tcp = &mut self.socket_mut(fd)?.tcp;
         match name {
             // The kernel doubles the requested size, to include its own overhead.
-            libc::SO_SNDBUF => self.set_personality(fd, |p| p.send_buffer = (2 * bytes).max(4608)),
-            libc::SO_RCVBUF => {
-                self.socket_mut(fd)?.config.receive_buffer = bytes.max(1152);
-                Ok(())
-            }
-            _ => Ok(()),
+            libc::SO_SNDBUF => tcp.send_buffer = (2 * bytes).max(4608),
+            libc::SO_RCVBUF => tcp.endpoint.receive_buffer = bytes.max(1152),
+            _ => {}
         }
+        Ok(())
     }
 
     fn set_tcp_option(&mut self, fd: Fd, name: i32, number: i32) -> Outcome<()> {
         let unsigned = u64::try_from(number).unwrap_or(u64::from(u32::MAX));
+        let (now, on) = (self.now, number != 0);
+        let connection = self.connection_of(fd)?;
+        let socket = self.socket_mut(fd)?;
         match name {
             libc::TCP_MAXSEG => {
-                let mss = u16::try_from(number).map_err(|_| Errno::INVALID)?;
-                if !(88..=32_767).contains(&mss) {
-                    return Err(Errno::INVALID);
-                }
-                self.socket_mut(fd)?.max_segment = Some(mss);
-                Ok(())
+                let mss = u16::try_from(number).ok().filter(|mss| (88..=32_767).contains(mss));
+                socket.tcp.max_segment = Some(mss.ok_or(Errno::INVALID)?);
             }
             libc::TCP_CORK => {
-                self.set_personality(fd, |p| p.corked = number != 0)?;
-                if number == 0 {
-                    self.uncork(fd)?;
+                socket.options.corked = on;
+                if let Some(id) = connection {
+                    self.host.set_cork(now, id, on)?;
                 }
-                Ok(())
             }
-            libc::TCP_NODELAY => self.set_nodelay(fd, number != 0),
-            libc::TCP_NOTSENT_LOWAT => self.set_personality(fd, |p| p.notsent_lowat = Some(unsigned)),
+            libc::TCP_NODELAY => {
+                socket.tcp.endpoint.nagle = !on;
+                if let Some(id) = connection.filter(|_| on) {
+                    self.host.set_nagle(id, false)?;
+                    self.host.push(now, id)?;
+                }
+            }
+            libc::TCP_NOTSENT_LOWAT => socket.tcp.unsent = unsigned,
             libc::TCP_USER_TIMEOUT => {
-                let timeout = (number > 0).then(|| Duration::from_millis(unsigned));
-                self.set_user_timeout(fd, timeout)
+                let set = (number > 0).then(|| Duration::from_millis(unsigned));
+                let timeout = set.unwrap_or(socket.default_user_timeout);
+                socket.tcp.endpoint.mechanisms.user_timeout = timeout;
+                if let Some(id) = connection {
+                    self.host.set_user_timeout(id, timeout)?;
+                }
             }
-            TCP_INQ => {
-                self.socket_mut(fd)?.options.inq = number != 0;
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn set_user_timeout(&mut self, fd: Fd, timeout: Option<Duration>) -> Outcome<()> {
-        let socket = self.socket_mut(fd)?;
-        let timeout = timeout.unwrap_or(socket.personality.user_timeout);
-        socket.config.mechanisms.user_timeout = timeout;
-        if let Some(connection) = self.connection_mut(fd)? {
-            connection.tcp.endpoint_mut().set_user_timeout(timeout);
+            TCP_INQ => socket.options.inq = on,
+            _ => {}
         }
         Ok(())
     }
 
-    fn set_nodelay(&mut self, fd: Fd, on: bool) -> Outcome<()> {
-        self.set_personality(fd, |p| p.nagle = !on)?;
-        if on { self.uncork(fd) } else { Ok(()) }
-    }
-
-    /// Changes settings in the socket and in its connection.
-    fn set_personality(&mut self, fd: Fd, change: impl Fn(&mut Personality)) -> Outcome<()> {
-        change(&mut self.socket_mut(fd)?.personality);
-        if let Some(connection) = self.connection_mut(fd)? {
-            let mut personality = connection.personality().clone();
-            change(&mut personality);
-            connection.set_personality(personality);
+    /// Has the host heed a socket's options from now on.
+    pub(super) fn apply_options(&mut self, fd: Fd) -> Outcome<()> {
+        let Socket { role, tcp, .. } = self.socket_of(fd)?;
+        let (role, tcp) = (role.clone(), *tcp);
+        match role {
+            Role::Fresh => {}
+            Role::Listener(ids) => ids.iter().try_for_each(|id| self.host.set_listener_options(*id, &tcp))?,
+            Role::Connected(id) => {
+                self.host.set_limits(id, tcp.send_limits())?;
+                self.host.set_nagle(id, tcp.endpoint.nagle)?;
+            }
         }
-        Ok(())
-    }
-
-    fn uncork(&mut self, fd: Fd) -> Outcome<()> {
-        let now = self.now;
-        let mut out = Vec::new();
-        if let Some(connection) = self.connection_mut(fd)? {
-            connection.uncork(now, &mut out);
-        }
-        self.packets.extend(out);
         Ok(())
     }
 
@@ -152,36 +139,35 @@ impl Host {
         let number = |n: i32| Ok(n.to_ne_bytes().to_vec());
         match (level, name) {
             (IPPROTO_TCP, libc::TCP_INFO) => {
-                let connection = self.connection_of(fd)?;
-                Ok(connection.map(|c| crate::tcp_info::bytes(&c.tcp.endpoint().info(now))).unwrap_or_default())
+                let tcp = self.tcp_of(fd)?;
+                Ok(tcp.map(|tcp| crate::tcp_info::bytes(&tcp.endpoint().info(now))).unwrap_or_default())
             }
             (IPPROTO_TCP, TCP_CC_INFO) => Ok(vec![0; CC_INFO_LEN]),
             (SOL_SOCKET, SO_MEMINFO) => self.memory(fd),
             (IPPROTO_TCP, libc::TCP_CONGESTION) => {
-                let mechanisms = self.socket_of(fd)?.config.mechanisms;
+                let mechanisms = self.socket_of(fd)?.tcp.endpoint.mechanisms;
                 let mut bytes = mechanisms.congestion.name().as_bytes().to_vec();
                 bytes.resize(CONGESTION_NAME_LEN, 0);
                 Ok(bytes)
             }
             (IPPROTO_TCP, libc::TCP_MAXSEG) => {
-                let connection = self.connection_of(fd)?;
                 let set = self.socket_of(fd)?.options.plain.get(&(level, name));
                 let before = set.copied().unwrap_or(536);
-                number(match connection {
-                    Some(c) => c.tcp.endpoint().info(now).snd_mss.cast_signed(),
+                number(match self.tcp_of(fd)? {
+                    Some(tcp) => tcp.endpoint().info(now).snd_mss.cast_signed(),
                     None => before,
                 })
             }
             (SOL_SOCKET, libc::SO_ERROR) => {
-                let error = self.connection_mut(fd)?.and_then(Connection::take_error);
+                let error = self.take_error(fd)?;
                 number(error.map_or(0, |error| error.0))
             }
             (SOL_SOCKET, libc::SO_SNDBUF) => {
-                let bytes = self.socket_of(fd)?.personality.send_buffer;
+                let bytes = self.socket_of(fd)?.tcp.send_buffer;
                 number(i32::try_from(bytes).unwrap_or(i32::MAX))
             }
             (SOL_SOCKET, libc::SO_RCVBUF) => {
-                let bytes = 2 * self.socket_of(fd)?.config.receive_buffer;
+                let bytes = 2 * self.socket_of(fd)?.tcp.endpoint.receive_buffer;
                 number(i32::try_from(bytes).unwrap_or(i32::MAX))
             }
             (SOL_SOCKET, libc::SO_TYPE) => number(libc::SOCK_STREAM),
@@ -202,8 +188,8 @@ impl Host {
         let socket = self.socket_of(fd)?;
         let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         let mut numbers = [0u32; MEMINFO_LEN];
-        numbers[1] = narrow(2 * socket.config.receive_buffer);
-        numbers[3] = narrow(socket.personality.send_buffer);
+        numbers[1] = narrow(2 * socket.tcp.endpoint.receive_buffer);
+        numbers[3] = narrow(socket.tcp.send_buffer);
         Ok(numbers.iter().flat_map(|n| n.to_ne_bytes()).collect())
     }
 }

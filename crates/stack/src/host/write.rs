@@ -1,0 +1,63 @@
+//! Writing as by Linux's `sendmsg`, and what governs it.
+
+use recoup_tcp::{SendLimits, WriteMode};
+use recoup_units::Instant;
+
+use super::{ConnectionId, Host, HostError, Sink, output::Way};
+
+impl Host {
+    /// As [`write`](Self::write), with more following soon (`MSG_MORE`) or a record ending (`MSG_EOR`) as `mode` says,
+    /// and with transmission where Linux transmits before it has taken all of a long write. What is left to send goes
+    /// as after [`write`](Self::write).
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_with_mode(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        bytes: &[u8],
+        mode: WriteMode,
+        sink: &mut dyn Sink,
+    ) -> Result<usize, HostError> {
+        let fits = self.writable(id, bytes.len())?.min(bytes.len());
+        // What ends with the last byte does not end with those for which there is memory.
+        let mode = if fits < bytes.len() { WriteMode::default() } else { mode };
+        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        let mut way = Way {
+            path: &connection.path,
+            egress: &mut self.egress,
+            stats: &mut self.stats,
+            challenges: &mut self.challenges,
+            secret: &self.secret,
+        };
+        let taken = connection.tcp.write(now, &bytes[..fits], mode, |tcp, flush| {
+            while way.send_trains(now, tcp, flush, sink) && sink.room() > 0 {}
+        })?;
+        if taken > 0 {
+            self.table.count(index);
+            self.mark_dirty(index);
+        }
+        Ok(taken)
+    }
+
+    /// Sends what a connection holds back, corked or not. Linux does so when `TCP_NODELAY` is set.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn push(&mut self, now: Instant, id: ConnectionId) -> Result<(), HostError> {
+        self.with(id, |connection| connection.tcp.uncork(now))
+    }
+
+    /// Limits how much of what is written a connection takes (`SO_SNDBUF`, `TCP_NOTSENT_LOWAT`). Its send buffer does not
+    /// grow any more, as in Linux.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn set_limits(&mut self, id: ConnectionId, limits: SendLimits) -> Result<(), HostError> {
+        self.with(id, |connection| {
+            connection.growth.send = 0;
+            connection.tcp.set_limits(limits);
+        })
+    }
+}
