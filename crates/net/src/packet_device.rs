@@ -384,6 +384,12 @@ impl Device for PacketDevice {
     fn receive(&mut self, batch: &mut Batch) -> io::Result<()> {
         self.more = false;
         self.run_timers();
+        while !batch.is_full()
+            && let Some(error) = self.neighbors.next_error()
+        {
+            batch.push(VnetHeader::default(), &error);
+            self.more = true;
+        }
         while !batch.is_full() && batch.read(LONGEST_SUPER_PACKET, |buffer| self.read_packet(buffer))? {
             self.more = true;
         }

@@ -4,7 +4,8 @@
 //!
 //! An entry is fresh for 30 s after its neighbour has confirmed it. When it is used later, the neighbour is asked again
 //! at its known address, while packets go on (RFC 1122 §2.3.2.1 (3); RFC 4861 §7.3). Without an answer the entry is
-//! dropped, and the next packet asks everybody on the link.
+//! dropped, and the next packet asks everybody on the link. If nobody answers, the stack gets an ICMP error for each packet
+//! that waited (RFC 4861 §7.2.2).
 //!
 //! Bounds, because anybody on the link may ask, and anybody at all may make the stack answer:
 //! - Questions to which no answer has come, each with the packets that wait for it.
@@ -12,9 +13,9 @@
 //!   gateway. A question of a neighbour adds one only while there is room.
 //!
 //! Deviations from RFC 4861: no DELAY state and no hints from TCP, so that a neighbour in use is asked once in 30 s;
-//! the time is not randomised; packets to a neighbour that does not answer are counted as lost, without an ICMP error.
+//! the time is not randomised.
 
-use super::messages::{self, Arp, BROADCAST, Discovery, Mac, advertisement, solicitation};
+use super::messages::{self, Arp, BROADCAST, Discovery, Mac, advertisement, solicitation, unreachable};
 use crate::VnetHeader;
 use std::{
     collections::{HashMap, VecDeque},
@@ -133,6 +134,8 @@ pub struct Neighbors {
     /// Those that are asked.
     asked: Vec<IpAddr>,
     outgoing: VecDeque<Outgoing>,
+    /// Errors for the stack about packets that waited in vain, as packets.
+    errors: VecDeque<Vec<u8>>,
     lost: u64,
 }
 
@@ -155,6 +158,7 @@ impl Neighbors {
             entries: HashMap::new(),
             asked: Vec::new(),
             outgoing: VecDeque::new(),
+            errors: VecDeque::new(),
             lost: 0,
         }
     }
@@ -264,7 +268,9 @@ impl Neighbors {
                 _ => {
                     self.asked.swap_remove(place);
                     let gone = self.entries.remove(&hop);
-                    self.lost += gone.map_or(0, |entry| entry.waiting.len() as u64);
+                    let waited = gone.map_or_else(VecDeque::new, |entry| entry.waiting);
+                    self.lost += waited.len() as u64;
+                    self.errors.extend(waited.iter().filter_map(|(_, packet)| unreachable(packet)));
                 }
             }
         }
@@ -360,6 +366,11 @@ impl Neighbors {
     /// Takes out what is to be sent.
     pub fn next_outgoing(&mut self) -> Option<Outgoing> {
         self.outgoing.pop_front()
+    }
+
+    /// Takes out an ICMP error for the stack.
+    pub fn next_error(&mut self) -> Option<Vec<u8>> {
+        self.errors.pop_front()
     }
 
     /// Takes out the number of packets that were lost.

@@ -1,17 +1,16 @@
 //! `recoup receive`.
 
-use crate::commands::transfer::{HostArgs, Tally, Transfer};
+use crate::commands::transfer::{HostArgs, Tally, end_of, lock};
 use crate::output::{OUTPUT, create_file, print};
 use crate::{Failure, console};
-use recoup_stack::host::{ConnectionId, HostError, Read, describe};
+use recoup_stack::blocking::{TcpListener, TcpStream};
+use recoup_stack::host::describe;
 use recoup_support::output_file::{Files, OutputFile};
-use rustix::event::PollFlags;
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
 const HELP: &str = "\
@@ -44,69 +43,42 @@ pub(crate) struct Args {
     from: Option<IpAddr>,
 }
 
-/// The longest time the loop waits for a packet.
-const IDLE: Duration = Duration::from_secs(3600);
-
 /// Bytes read from a connection at once.
 const CHUNK: usize = 256 << 10;
 
-/// Bytes that a ready pipe takes without blocking the writer (PIPE_BUF, pipe(7)).
-const PIPE_CHUNK: usize = 4096;
+/// The stack of a thread that reads a stream, in bytes.
+const THREAD: usize = 512 << 10;
+
+/// How long late segments are answered in the end: twice the least RTO.
+const LINGER: Duration = Duration::from_millis(400);
 
 /// The destination of received bytes.
 enum Output {
     Nowhere,
     File(Box<OutputFile>),
-    /// Standard output; a pipe or terminal is written to when it is ready.
-    Stdout {
-        regular: bool,
-    },
+    Stdout,
 }
 
 impl Output {
     fn open(files: &mut Files, path: Option<&Path>) -> Result<Self, Failure> {
         Ok(match path {
             None => Self::Nowhere,
-            Some(path) if path == Path::new("-") => {
-                let kind = io::stdout().as_fd().try_clone_to_owned();
-                let kind = kind.and_then(|fd| File::from(fd).metadata());
-                let regular = kind.is_ok_and(|kind| kind.is_file());
-                Self::Stdout { regular }
-            }
+            Some(path) if path == Path::new("-") => Self::Stdout,
             Some(path) => Self::File(Box::new(create_file(files, OUTPUT, path)?)),
         })
-    }
-
-    /// Bytes to write at once.
-    const fn chunk(&self) -> usize {
-        match self {
-            Self::Stdout { regular: false } => PIPE_CHUNK,
-            _ => CHUNK,
-        }
-    }
-
-    const fn is_slow(&self) -> bool {
-        matches!(self, Self::Stdout { regular: false })
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = match self {
             Self::Nowhere => Ok(()),
             Self::File(file) => file.write_all(bytes),
-            Self::Stdout { .. } => {
+            Self::Stdout => {
                 let mut out = io::stdout().lock();
                 out.write_all(bytes).and_then(|()| out.flush())
             }
         };
         written.map_err(|e| Failure::Wrong(format!("cannot write what was received: {e}")))
     }
-}
-
-/// A stream being received.
-struct Stream {
-    tally: Tally,
-    /// Whether there may be more to read.
-    readable: bool,
 }
 
 /// What a stream is to the one that is asked for.
@@ -119,21 +91,28 @@ enum Role {
     Other,
 }
 
+/// The stream that is asked for, once it is known.
+#[derive(Default)]
+struct Choice {
+    /// The address of its client.
+    chosen: Option<SocketAddr>,
+    /// Whether it is over, so that nothing more is reported.
+    is_over: bool,
+}
+
+/// What the threads share, each of which reads a stream.
 struct Receiver {
-    transfer: Transfer,
-    output: Output,
-    streams: HashMap<ConnectionId, Stream>,
-    /// Those with something to read, in the order in which it came.
-    readable: Vec<ConnectionId>,
+    /// Held while the chosen stream waits for the output.
+    output: Mutex<Output>,
+    /// Whether reports go to standard error, because the bytes go to standard output.
+    reports_beside: bool,
     /// Whether one stream is asked for, after which the program ends.
     once: bool,
     /// The address of that stream's client.
     from: Option<IpAddr>,
-    /// That stream.
-    chosen: Option<ConnectionId>,
-    /// Whether it was received, whole.
-    is_done: bool,
-    chunk: Vec<u8>,
+    choice: Mutex<Choice>,
+    /// Ends the program.
+    over: mpsc::Sender<Result<(), Failure>>,
 }
 
 /// Receives streams.
@@ -144,138 +123,110 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let mut files = Files::default();
     let output = Output::open(&mut files, args.output.as_deref())?;
-    let mut transfer = args.host.open(&mut files)?;
+    let transfer = args.host.open(&mut files)?;
+    let (over, ends) = mpsc::channel();
+    let receiver = Arc::new(Receiver {
+        reports_beside: matches!(output, Output::Stdout),
+        output: Mutex::new(output),
+        once,
+        from: args.from,
+        choice: Mutex::default(),
+        over,
+    });
     let any: [IpAddr; 2] = [[0; 4].into(), [0; 16].into()];
     for address in any {
-        transfer.driver.host.listen(SocketAddr::new(address, args.port))?;
+        let listener = TcpListener::bind(&transfer.stack, SocketAddr::new(address, args.port))?;
+        let receiver = Arc::clone(&receiver);
+        thread::Builder::new().name("accept".into()).spawn(move || receiver.accept(&listener))?;
     }
     let to: Vec<String> = transfer.addresses.iter().map(|ip| SocketAddr::new(*ip, args.port).to_string()).collect();
     console::status(format_args!("listening on {}", to.join(" and ")));
-    let chunk = vec![0; output.chunk()];
-    let mut receiver = Receiver {
-        transfer,
-        output,
-        streams: HashMap::new(),
-        readable: Vec::new(),
-        once,
-        from: args.from,
-        chosen: None,
-        is_done: false,
-        chunk,
-    };
-    while !receiver.is_done {
-        receiver.turn()?;
-    }
-    receiver.transfer.linger(Duration::from_millis(200), |host| host.connections() == 0)?;
-    if let Output::File(file) = receiver.output {
+    // The receiver has a sender, so that there is an end.
+    ends.recv().unwrap_or(Ok(()))?;
+    transfer.stack.finish(LINGER);
+    let output = std::mem::replace(&mut *lock(&receiver.output), Output::Nowhere);
+    if let Output::File(file) = output {
         file.publish()?;
     }
-    receiver.transfer.finish()
+    transfer.finish()
 }
 
 impl Receiver {
-    fn turn(&mut self) -> Result<(), Failure> {
-        // Streams are read at once, but for one whose bytes wait for the output.
-        let stdout = io::stdout();
-        let waits_for = (!self.readable.is_empty()).then(|| (stdout.as_fd(), PollFlags::OUT));
-        let mut ready = self.transfer.turn(IDLE, waits_for)?;
-        while let Some(event) = self.transfer.driver.host.next_event() {
-            let id = event.connection;
-            if event.opened {
-                let host = &mut self.transfer.driver.host;
-                if let Some(listener) = host.listener(id) {
-                    // What is returned has been announced.
-                    let _ = host.accept(listener);
+    /// Reads every stream that comes, each in a thread.
+    fn accept(self: Arc<Self>, listener: &TcpListener) {
+        loop {
+            let (stream, peer) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(e) => return self.end_program(Err(e.into())),
+            };
+            let receiver = Arc::clone(&self);
+            let read = move || {
+                if let Err(failure) = receiver.read(stream, peer) {
+                    receiver.end_program(Err(failure));
                 }
-                let tally = Tally::begin(self.transfer.driver.now(), None);
-                self.streams.insert(id, Stream { tally, readable: false });
-            }
-            let is_new = event.opened || event.readable || event.closed.is_some();
-            if let Some(stream) = self.streams.get_mut(&id).filter(|stream| is_new && !stream.readable) {
-                stream.readable = true;
-                self.readable.push(id);
+            };
+            let thread = thread::Builder::new().name("receive".into()).stack_size(THREAD);
+            if let Err(e) = thread.spawn(read) {
+                console::note(format_args!("the stream from {peer} was refused: cannot start a thread: {e}"));
             }
         }
-        for id in std::mem::take(&mut self.readable) {
-            let waits = self.output.is_slow() && self.role(id) != Role::Other;
-            match waits {
-                false => self.read(id, u32::MAX)?,
-                // A slow output gets one chunk each time it is ready.
-                true if std::mem::take(&mut ready) => self.read(id, 1)?,
-                true => {}
-            }
-            if self.streams.get(&id).is_some_and(|stream| stream.readable) {
-                self.readable.push(id);
-            }
-        }
-        Ok(())
     }
 
-    fn role(&self, id: ConnectionId) -> Role {
-        let path = self.transfer.driver.host.path(id);
-        let is_named = self.from.is_none_or(|from| path.is_some_and(|path| path.dst.ip() == from));
-        match self.chosen {
-            Some(chosen) if chosen == id => Role::Chosen,
+    fn end_program(&self, result: Result<(), Failure>) {
+        // Only the first end counts.
+        let _ = self.over.send(result);
+    }
+
+    fn role(&self, choice: &Choice, peer: SocketAddr) -> Role {
+        let is_named = self.from.is_none_or(|from| peer.ip() == from);
+        match choice.chosen {
+            Some(chosen) if chosen == peer => Role::Chosen,
             None if self.once && is_named => Role::Candidate,
             _ => Role::Other,
         }
     }
 
-    /// Reads the data that has arrived, at most `chunks` chunks of it.
-    fn read(&mut self, id: ConnectionId, chunks: u32) -> Result<(), Failure> {
-        let now = self.transfer.driver.now();
-        for _ in 0..chunks {
-            let role = self.role(id);
-            let Some(stream) = self.streams.get_mut(&id) else {
-                return Ok(());
+    /// Reads a stream to its end, and reports it.
+    fn read(&self, mut stream: TcpStream, peer: SocketAddr) -> Result<(), Failure> {
+        let mut tally = Tally::begin(None);
+        let mut chunk = vec![0; CHUNK];
+        let error = loop {
+            let bytes = match stream.read(&mut chunk) {
+                Ok(0) => break None,
+                Ok(count) => &chunk[..count],
+                Err(e) => break Some(e),
             };
-            match self.transfer.driver.host.read(now, id, &mut self.chunk) {
-                Ok(Read::Bytes(count)) => {
-                    let bytes = &self.chunk[..count];
-                    stream.tally.add(bytes);
-                    if role != Role::Other {
-                        self.chosen = Some(id);
-                        self.output.write(bytes)?;
-                    }
-                }
-                Ok(Read::Nothing) => {
-                    stream.readable = false;
-                    return Ok(());
-                }
-                Ok(Read::End) => return self.end(id, None),
-                Err(e) => return self.end(id, Some(e)),
+            tally.add(bytes);
+            let mut choice = lock(&self.choice);
+            if self.role(&choice, peer) != Role::Other {
+                choice.chosen = Some(peer);
+                drop(choice);
+                lock(&self.output).write(bytes)?;
             }
-        }
-        Ok(())
-    }
-
-    /// Reports a stream that is over.
-    fn end(&mut self, id: ConnectionId, error: Option<HostError>) -> Result<(), Failure> {
-        let role = self.role(id);
-        let driver = &mut self.transfer.driver;
-        let now = driver.now();
-        let counters = driver.host.counters(id);
-        let peer = driver.host.path(id).map(|path| path.dst.to_string());
-        let Some(stream) = self.streams.remove(&id) else {
-            return Ok(());
         };
-        // Fails if the connection is closed already.
-        let _ = driver.host.release(now, id);
-        let peer = peer.unwrap_or_default();
-        let verb = format!("received from {peer}:");
-        let line = stream.tally.report(now, &verb, counters);
-        match self.output {
-            Output::Stdout { .. } => console::plain(line.trim_end()),
-            _ => print(&line)?,
+        let counters = stream.get_ref().counters().ok();
+        drop(stream);
+        let mut choice = lock(&self.choice);
+        if choice.is_over {
+            return Ok(());
         }
-        if let Some(HostError::Ended(how)) = error {
-            let line = format!("the stream from {peer} is not whole: {}", describe(how));
+        let role = self.role(&choice, peer);
+        let line = tally.report(&format!("received from {peer}:"), counters);
+        match self.reports_beside {
+            true => console::plain(line.trim_end()),
+            false => print(&line)?,
+        }
+        if let Some(error) = error {
+            let why = end_of(&error).map_or_else(|| error.to_string(), |how| describe(how).to_owned());
+            let line = format!("the stream from {peer} is not whole: {why}");
             if role == Role::Chosen {
                 return Err(Failure::Wrong(line));
             }
             console::note(line);
         } else if role == Role::Chosen || role == Role::Candidate && self.from.is_some() {
-            self.is_done = true;
+            choice.chosen = Some(peer);
+            choice.is_over = true;
+            self.end_program(Ok(()));
         } else if role == Role::Candidate {
             console::note(format_args!("{peer} sent nothing: still waiting for a stream"));
         }

@@ -1,18 +1,19 @@
 //! `recoup send`.
 
-use crate::commands::transfer::{Generator, HostArgs, Tally, Transfer};
+use crate::commands::transfer::{Generator, HostArgs, Tally, end_of};
 use crate::output::print;
 use crate::{Failure, console};
 use clap::value_parser;
-use recoup_stack::host::{ConnectionId, Host, HostError, Read, describe};
+use recoup_stack::blocking::{Stack, TcpStream};
+use recoup_stack::host::describe;
 use recoup_support::output_file::Files;
 use recoup_support::quantity::parse_size_or_zero;
 use recoup_tcp::{Closed, State};
-use recoup_units::Instant;
-use rustix::event::PollFlags;
-use std::io::{self, IsTerminal};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 const HELP: &str = "\
@@ -46,40 +47,23 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// When to print a note that the peer does not answer.
 const NOTE_AFTER: Duration = Duration::from_secs(3);
 
-const IDLE: Duration = Duration::from_secs(3600);
+/// How often the state of the connection is looked at while nothing says that it has changed.
+const LOOK: Duration = Duration::from_millis(5);
 
-/// The source of the bytes, and the bytes that wait to be written.
+/// The longest time to answer a peer that retransmits its FIN.
+const LINGER: Duration = Duration::from_secs(3);
+
+/// The source of the bytes.
 struct Source {
     /// Bytes yet to be generated; `None` if the bytes come from standard input.
     left: Option<u64>,
     generator: Generator,
     chunk: Vec<u8>,
-    waiting: std::ops::Range<usize>,
-    ended: bool,
 }
 
 impl Source {
-    fn new(args: &Args) -> Self {
-        Self {
-            left: args.bytes,
-            generator: Generator::new(args.seed),
-            chunk: vec![0; CHUNK],
-            waiting: 0..0,
-            ended: false,
-        }
-    }
-
-    /// Standard input, if it is to be read now.
-    fn awaited<'a>(&self, stdin: &'a io::Stdin) -> Option<(BorrowedFd<'a>, PollFlags)> {
-        let reads = self.left.is_none() && self.waiting.is_empty() && !self.ended;
-        reads.then(|| (stdin.as_fd(), PollFlags::IN))
-    }
-
-    /// Gets more bytes when all are written. `ready` says that standard input has some.
-    fn refill(&mut self, ready: bool) -> Result<(), Failure> {
-        if !self.waiting.is_empty() || self.ended {
-            return Ok(());
-        }
+    /// The next bytes; none at the end.
+    fn next(&mut self) -> Result<&[u8], Failure> {
         let count = match &mut self.left {
             Some(left) => {
                 let count = (*left).min(CHUNK as u64);
@@ -87,127 +71,155 @@ impl Source {
                 self.generator.fill(&mut self.chunk[..count as usize]);
                 count as usize
             }
-            None if !ready => return Ok(()),
-            // poll(2) does not see the standard library's buffer, so that this read bypasses it.
-            None => match rustix::io::read(io::stdin(), &mut self.chunk) {
-                Ok(count) => count,
-                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return Ok(()),
-                Err(e) => {
-                    let line = format!("cannot read standard input: {}", io::Error::from(e));
-                    return Err(Failure::Wrong(line));
-                }
-            },
+            None => {
+                read_stdin(&mut self.chunk).map_err(|e| Failure::Wrong(format!("cannot read standard input: {e}")))?
+            }
         };
-        self.ended = count == 0;
-        self.waiting = 0..count;
-        Ok(())
+        Ok(&self.chunk[..count])
     }
+
+    /// Writes all bytes to a stream, and closes it.
+    fn write_to(mut self, mut stream: &TcpStream, mut tally: Tally) -> Result<Tally, Failure> {
+        loop {
+            let mut bytes = self.next()?;
+            if bytes.is_empty() {
+                stream.close().map_err(ended)?;
+                return Ok(tally);
+            }
+            while !bytes.is_empty() {
+                let taken = stream.write(bytes).map_err(ended)?;
+                tally.add(&bytes[..taken]);
+                bytes = &bytes[taken..];
+            }
+        }
+    }
+}
+
+/// Reads standard input, which may be set not to wait.
+fn read_stdin(into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match io::stdin().read(into) {
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                // An error shows in the next read.
+                let _ = poll(&mut [PollFd::new(&io::stdin(), PollFlags::IN)], None);
+            }
+            read => return read,
+        }
+    }
+}
+
+/// What one direction of the stream came to.
+enum Direction {
+    Sent(Result<Tally, Failure>),
+    Received(Result<(), Failure>),
 }
 
 /// Sends a stream.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let inputs = args.bytes.is_none().then_some("-");
-    let mut transfer = args.host.open(&mut Files::reading(inputs))?;
+    let transfer = args.host.open(&mut Files::reading(inputs))?;
     let from: Vec<String> = transfer.addresses.iter().map(ToString::to_string).collect();
     console::status(format_args!("sending from {}", from.join(" and ")));
     if args.bytes.is_none() && io::stdin().is_terminal() {
         console::note("reading from the terminal until Ctrl-D");
     }
-    let now = transfer.driver.now();
-    let id = transfer.driver.host.connect(now, args.to)?;
-    wait_until_open(&mut transfer, id, args.to)?;
-    let tally = stream(&mut transfer, id, Source::new(args), args.bytes)?;
-    let driver = &mut transfer.driver;
-    let now = driver.now();
-    let line = tally.report(now, "sent", driver.host.counters(id));
+    let stream = Arc::new(connect(&transfer.stack, args.to)?);
+    let tally = exchange(args, &stream)?;
+    let is_in_time_wait = wait_for_end(&stream)?;
+    let line = tally.report("sent", stream.get_ref().counters().ok());
     print(&line)?;
-    let rto = driver.host.info(now, id).map_or(Duration::ZERO, |info| Duration::from_micros(info.rto.into()));
     // There is no TIME-WAIT if the peer closed first.
-    transfer.linger(rto, |host| matches!(host.state(id), Some(State::Closed(_)) | None))?;
+    if is_in_time_wait {
+        // As long as the peer takes to retransmit its FIN twice.
+        let rto = stream.info().map_or(Duration::ZERO, |info| Duration::from_micros(info.rto.into()));
+        thread::sleep((2 * rto).min(LINGER));
+    }
     transfer.finish()
 }
 
-fn wait_until_open(transfer: &mut Transfer, id: ConnectionId, to: SocketAddr) -> Result<(), Failure> {
-    let (mut noted, begun) = (false, transfer.driver.now());
-    loop {
-        transfer.driver.turn(NOTE_AFTER)?;
-        let waited = transfer.driver.now().since(begun);
-        if waited > PATIENCE {
-            let line = format!("no connection to {to}: no answer for {} s", PATIENCE.as_secs());
-            return Err(Failure::Wrong(line));
-        }
-        if waited > NOTE_AFTER && !noted {
-            noted = true;
+fn connect(stack: &Stack, to: SocketAddr) -> Result<TcpStream, Failure> {
+    let (connected, waits) = mpsc::channel::<()>();
+    let note = move || {
+        if waits.recv_timeout(NOTE_AFTER) == Err(mpsc::RecvTimeoutError::Timeout) {
             console::note(format_args!(
                 "no answer from {to} yet; this machine must forward packets (net.ipv4.ip_forward) to other machines and between two of Recoup's hosts"
             ));
         }
-        while let Some(event) = transfer.driver.host.next_event() {
-            if let Some(how) = event.closed {
-                let line = format!("no connection to {to}: {}", describe(how));
-                return Err(Failure::Wrong(line));
-            }
-            if event.opened && event.connection == id {
-                return Ok(());
-            }
+    };
+    thread::Builder::new().name("note".into()).spawn(note)?;
+    let stream = TcpStream::connect_timeout(stack, to, PATIENCE);
+    drop(connected);
+    stream.map_err(|e| match e.kind() {
+        // Our own patience, and not that of TCP.
+        ErrorKind::TimedOut if e.get_ref().is_none() => {
+            Failure::Wrong(format!("no connection to {to}: no answer for {} s", PATIENCE.as_secs()))
         }
-    }
-}
-
-/// Sends the whole source, and waits until everything is acknowledged and the peer has closed.
-fn stream(
-    transfer: &mut Transfer,
-    id: ConnectionId,
-    mut source: Source,
-    length: Option<u64>,
-) -> Result<Tally, Failure> {
-    let mut tally = Tally::begin(transfer.driver.now(), length);
-    let mut back = vec![0; CHUNK];
-    let (mut room, mut closed) = (true, false);
-    let stdin = io::stdin();
-    loop {
-        // Generated bytes are always ready; standard input may not be.
-        let awaited = source.awaited(&stdin).filter(|_| room);
-        let busy = room && !closed && awaited.is_none();
-        let most = if busy { Duration::ZERO } else { IDLE };
-        let ready = transfer.turn(most, awaited)?;
-        let driver = &mut transfer.driver;
-        let now = driver.now();
-        while let Some(event) = driver.host.next_event() {
-            room |= event.writable;
-            while let Read::Bytes(_) = read(&mut driver.host, now, id, &mut back)? {}
-        }
-        while room && !closed {
-            source.refill(ready)?;
-            if source.ended {
-                driver.host.close(now, id)?;
-                closed = true;
-                break;
-            }
-            if source.waiting.is_empty() {
-                break;
-            }
-            let bytes = &source.chunk[source.waiting.clone()];
-            let taken = driver.host.write(now, id, bytes)?;
-            tally.add(&bytes[..taken]);
-            source.waiting.start += taken;
-            room = taken == bytes.len();
-        }
-        match driver.host.state(id) {
-            Some(State::TimeWait | State::Closed(Closed::Gracefully)) => return Ok(tally),
-            Some(State::Closed(how)) => return Err(ended(how)),
-            _ => {}
-        }
-    }
-}
-
-fn read(host: &mut Host, now: Instant, id: ConnectionId, into: &mut [u8]) -> Result<Read, Failure> {
-    host.read(now, id, into).map_err(|e| match e {
-        HostError::Ended(how) => ended(how),
-        other => other.into(),
+        _ => e.into(),
     })
 }
 
-fn ended(how: Closed) -> Failure {
+/// Sends the whole source and reads to the end of the stream, each in a thread, because a read of standard input cannot be
+/// ended from outside. The first error of either is returned.
+fn exchange(args: &Args, stream: &Arc<TcpStream>) -> Result<Tally, Failure> {
+    let source = Source { left: args.bytes, generator: Generator::new(args.seed), chunk: vec![0; CHUNK] };
+    let tally = Tally::begin(args.bytes);
+    let (report, directions) = mpsc::channel();
+    let (to, reported) = (Arc::clone(stream), report.clone());
+    // Nobody waits for a report after an error.
+    let send = move || drop(reported.send(Direction::Sent(source.write_to(&to, tally))));
+    let from = Arc::clone(stream);
+    let receive = move || drop(report.send(Direction::Received(discard(&from))));
+    thread::Builder::new().name("send".into()).spawn(send)?;
+    thread::Builder::new().name("receive".into()).spawn(receive)?;
+    let (mut tally, mut received) = (None, false);
+    loop {
+        match directions.recv_timeout(10 * LOOK) {
+            Ok(Direction::Sent(result)) => tally = Some(result?),
+            Ok(Direction::Received(result)) => {
+                result?;
+                received = true;
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => check(stream)?,
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Failure::Wrong("a thread of send failed".into())),
+        }
+        if received && let Some(tally) = tally {
+            return Ok(tally);
+        }
+    }
+}
+
+/// Reads to the end of the stream.
+fn discard(mut stream: &TcpStream) -> Result<(), Failure> {
+    let mut chunk = vec![0; CHUNK];
+    while stream.read(&mut chunk).map_err(ended)? > 0 {}
+    Ok(())
+}
+
+/// An error if the connection is over, and was not closed by both sides.
+fn check(stream: &TcpStream) -> Result<(), Failure> {
+    match stream.get_ref().state() {
+        Some(State::Closed(how)) if how != Closed::Gracefully => Err(cut_off(how)),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until everything is acknowledged and the peer has closed. Returns whether the connection is in TIME-WAIT.
+fn wait_for_end(stream: &TcpStream) -> Result<bool, Failure> {
+    loop {
+        check(stream)?;
+        match stream.get_ref().state() {
+            Some(State::TimeWait) => return Ok(true),
+            Some(State::Closed(_)) | None => return Ok(false),
+            Some(_) => thread::sleep(LOOK),
+        }
+    }
+}
+
+fn ended(error: io::Error) -> Failure {
+    end_of(&error).map_or_else(|| error.into(), cut_off)
+}
+
+fn cut_off(how: Closed) -> Failure {
     Failure::Wrong(format!("the stream was cut off: {}", describe(how)))
 }

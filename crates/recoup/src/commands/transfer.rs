@@ -1,4 +1,4 @@
-//! The parts that `recoup send` and `recoup receive` share: a host on a TUN device, and the report of a
+//! The parts that `recoup send` and `recoup receive` share: a stack on a TUN device, and the report of a
 //! stream.
 
 use crate::output::create_file;
@@ -7,24 +7,21 @@ use crc32fast::Hasher;
 use indicatif::ProgressBar;
 use recoup_net::{Clock, NetError, TunDevice, TunOptions};
 use recoup_recovery::{Counters, Trigger};
-use recoup_stack::device::{Tapped, Wait};
-use recoup_stack::host::{Host, Secret};
-use recoup_stack::{Config, Driver, TcpOptions};
+use recoup_stack::blocking::Stack;
+use recoup_stack::device::Tapped;
+use recoup_stack::host::HostError;
+use recoup_stack::{Config, TcpOptions};
 use recoup_support::output_file::{Files, OutputFile};
 use recoup_support::profile::parse_profile;
-use recoup_units::Instant;
+use recoup_tcp::Closed;
 use recoup_wire::pcap;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use std::cell::RefCell;
 use std::io::{self, BufWriter, ErrorKind};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// The arguments that describe the host.
+/// The arguments that describe the stack.
 #[derive(clap::Args)]
 pub struct HostArgs {
     /// Address of this end; the kernel's end of the device differs from it in the last bit [default: a
@@ -46,40 +43,37 @@ pub struct HostArgs {
     pcap: Option<PathBuf>,
 }
 
-type Capture = Rc<RefCell<Result<pcap::Writer<BufWriter<OutputFile>>, io::Error>>>;
+/// The writer, until it is taken out.
+type Capture = Arc<Mutex<Option<io::Result<pcap::Writer<BufWriter<OutputFile>>>>>>;
 
-/// A running host, and the capture of its packets.
+/// A running stack, and the capture of its packets.
 pub struct Transfer {
-    pub driver: Driver<Box<dyn Wait>>,
-    /// The addresses of the host.
+    pub stack: Stack,
+    /// The addresses of the stack.
     pub addresses: Vec<IpAddr>,
-    /// The device's descriptor.
-    descriptor: OwnedFd,
     capture: Option<(Capture, PathBuf)>,
 }
 
 impl HostArgs {
-    /// Creates the device and the host. `files` are the command's other files.
+    /// Creates the device and the stack. `files` are the command's other files.
     pub fn open(&self, files: &mut Files) -> Result<Transfer, Failure> {
         let profile =
             parse_profile(&self.profile).map_err(|e| Failure::Wrong(format!("--profile {}: {e}", self.profile)))?;
-        let secret = Secret::draw()?;
         let capture = self.pcap.as_deref().map(|path| begin_capture(files, path)).transpose()?;
         let options = TunOptions { mtu: self.mtu, address: self.address, offloads: !self.no_offload };
         let device = TunDevice::open_with(&options).map_err(not_root)?;
         let addresses = device.host_addresses().to_vec();
-        let descriptor = device.as_fd().try_clone_to_owned()?;
         let tcp = TcpOptions::new(*profile.mechanisms());
         let config = Config { tcp, ..Config::new(addresses.iter().copied()) };
-        let host = Host::new(config, self.mtu, secret);
-        let device: Box<dyn Wait> = match &capture {
+        let stack = match &capture {
             Some((capture, _)) => {
-                let (capture, clock) = (Rc::clone(capture), Clock::start());
-                Box::new(Tapped::new(device, move |packet: &[u8]| record(&capture, clock.now(), packet)))
+                let (capture, clock) = (Arc::clone(capture), Clock::start());
+                Stack::new(Tapped::new(device, move |packet: &[u8]| record(&capture, clock, packet)), config)?
             }
-            None => Box::new(device),
+            None => Stack::new(device, config)?,
         };
-        Ok(Transfer { driver: Driver::new(host, device), addresses, descriptor, capture })
+        stack.on_notice(|notice| console::note(notice));
+        Ok(Transfer { stack, addresses, capture })
     }
 }
 
@@ -97,74 +91,45 @@ fn begin_capture(files: &mut Files, path: &Path) -> Result<(Capture, PathBuf), F
     let file = BufWriter::new(create_file(files, "--pcap", path)?);
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let writer = pcap::Writer::new(file, epoch.unwrap_or_default());
-    Ok((Rc::new(RefCell::new(writer)), path.into()))
+    Ok((Arc::new(Mutex::new(Some(writer))), path.into()))
+}
+
+/// What a mutex protects. A panic elsewhere leaves it whole.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Keeps the first error, which ends the capture.
-fn record(capture: &Capture, now: Instant, packet: &[u8]) {
-    let mut writer = capture.borrow_mut();
-    if let Ok(to) = writer.as_mut()
-        && let Err(e) = to.write(now, packet)
+fn record(capture: &Capture, clock: Clock, packet: &[u8]) {
+    let mut writer = lock(capture);
+    if let Some(Ok(to)) = writer.as_mut()
+        && let Err(e) = to.write(clock.now(), packet)
     {
-        *writer = Err(e);
+        *writer = Some(Err(e));
+    }
+}
+
+/// How the connection of a socket ended, if that is the error of the socket.
+pub fn end_of(error: &io::Error) -> Option<Closed> {
+    match error.get_ref()?.downcast_ref()? {
+        HostError::Ended(how) => Some(*how),
+        _ => None,
     }
 }
 
 impl Transfer {
-    /// Runs the host until it has events, until `other` is ready for what is given with it, or for `most` at the longest.
-    /// Returns whether `other` is ready.
-    pub fn turn(&mut self, most: Duration, other: Option<(BorrowedFd<'_>, PollFlags)>) -> Result<bool, Failure> {
-        let Some((other, what)) = other else {
-            self.driver.turn(most)?;
-            return Ok(false);
-        };
-        let until = self.driver.now() + most;
-        loop {
-            self.driver.turn(Duration::ZERO)?;
-            let (now, host) = (self.driver.now(), &self.driver.host);
-            let done = host.has_events() || now >= until;
-            let wait = match done || host.has_work() {
-                true => Duration::ZERO,
-                false => host.next_timer().map_or(until, |at| at.min(until)).since(now),
-            };
-            let wait = Timespec::try_from(wait).ok();
-            let device = PollFd::new(&self.descriptor, PollFlags::IN);
-            let mut watched = [device, PollFd::from_borrowed_fd(other, what)];
-            match poll(&mut watched, wait.as_ref()) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(e) => return Err(Failure::Wrong(format!("cannot wait for packets: {}", io::Error::from(e)))),
-            }
-            let ready = !watched[1].revents().is_empty();
-            if ready || done {
-                return Ok(ready);
-            }
-        }
-    }
-
-    /// Answers late segments until all connections are over, but no longer than the peer takes to retransmit its FIN
-    /// twice.
-    pub fn linger(&mut self, rto: Duration, is_over: impl Fn(&Host) -> bool) -> Result<(), Failure> {
-        let until = self.driver.now() + (2 * rto).min(Duration::from_secs(3));
-        while !is_over(&self.driver.host) && self.driver.now() < until {
-            self.driver.turn(Duration::from_millis(50))?;
-            while self.driver.host.next_event().is_some() {}
-        }
-        Ok(())
-    }
-
-    /// Removes the device, and gives the capture its name.
+    /// Gives the capture its name.
     pub fn finish(self) -> Result<(), Failure> {
-        let Self { driver, capture, .. } = self;
-        if driver.lost() > 0 {
-            console::note(format_args!("the device did not take {} packets", driver.lost()));
+        let lost = self.stack.stats().device_lost;
+        if lost > 0 {
+            console::note(format_args!("the device did not take {lost} packets"));
         }
-        drop(driver);
-        let Some((capture, path)) = capture else {
+        let Some((capture, path)) = self.capture else {
             return Ok(());
         };
         let failed = |e: io::Error| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
-        // The driver, which shared the capture, is dropped.
-        let writer = Rc::into_inner(capture).map(RefCell::into_inner);
+        // Later packets are not captured.
+        let writer = lock(&capture).take();
         if let Some(writer) = writer {
             let file = writer.and_then(pcap::Writer::finish).map_err(failed)?;
             let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
@@ -184,13 +149,13 @@ pub struct Tally {
 
 impl Tally {
     /// The tally of a stream that begins now. `length` is its length, if it is known.
-    pub fn begin(now: Instant, length: Option<u64>) -> Self {
+    pub fn begin(length: Option<u64>) -> Self {
         let template = match length {
             Some(_) => "{wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
             None => "{spinner} {bytes}, {bytes_per_sec}",
         };
         let bar = console::bar(length, template);
-        Self { bytes: 0, crc: Hasher::new(), start: now, bar }
+        Self { bytes: 0, crc: Hasher::new(), start: Instant::now(), bar }
     }
 
     /// Adds the next bytes of the stream.
@@ -201,9 +166,9 @@ impl Tally {
     }
 
     /// The report of a stream that ends now, in one line.
-    pub fn report(self, now: Instant, verb: &str, counters: Option<Counters>) -> String {
+    pub fn report(self, verb: &str, counters: Option<Counters>) -> String {
         self.bar.finish_and_clear();
-        let seconds = now.since(self.start).as_secs_f64();
+        let seconds = self.start.elapsed().as_secs_f64();
         let rate = match seconds > 0.0 {
             true => self.bytes as f64 * 8.0 / seconds / 1e6,
             false => 0.0,

@@ -142,6 +142,82 @@ fn send_delivers_its_stream_to_a_kernel_server() {
 }
 
 #[test]
+fn receive_takes_the_first_stream_that_sends_a_byte() {
+    in_namespace(|| {
+        let arguments = ["receive", "--address=10.9.0.1", "--port=77", "--output", "-"];
+        let mut receive = Recoup::start(&arguments, Stdio::null());
+        let line = receive.first_line();
+        if line.contains("cannot") {
+            return skip(line);
+        }
+        let connect = || TcpStream::connect("10.9.0.1:77").unwrap();
+        // Some come and go, or stay, and send nothing.
+        let _idle: Vec<_> = (0..20).map(|_| connect()).collect();
+        drop(connect());
+        let mut chosen = connect();
+        chosen.write_all(b"what ").unwrap();
+        thread::sleep(Duration::from_millis(200));
+        // It is late.
+        let mut other = connect();
+        other.write_all(b"something else").unwrap();
+        drop(other);
+        chosen.write_all(b"is asked for").unwrap();
+        drop(chosen);
+        let (status, printed) = receive.end();
+        assert_eq!((status, printed.as_str()), (Some(0), "what is asked for"));
+    });
+}
+
+#[test]
+fn a_reset_ends_send_while_it_waits_for_standard_input() {
+    in_namespace(|| {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let to = format!("10.9.0.0:{}", listener.local_addr().unwrap().port());
+        let mut send = Recoup::start(&["send", &to, "--address=10.9.0.1"], Stdio::piped());
+        let line = send.first_line();
+        if line.contains("cannot") {
+            return skip(line);
+        }
+        let mut stdin = send.0.stdin.take().unwrap();
+        stdin.write_all(b"unread").unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        while stream.peek(&mut [0; 10]).unwrap() < 6 {}
+        // Unread data makes the kernel reset the connection (RFC 2525 §2.17).
+        drop(stream);
+        let (status, printed) = send.end();
+        assert_eq!((status, printed.as_str()), (Some(2), ""));
+        drop(stdin);
+    });
+}
+
+#[test]
+fn send_goes_on_after_the_peer_has_closed_its_side() {
+    in_namespace(|| {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let to = format!("10.9.0.0:{}", listener.local_addr().unwrap().port());
+        let mut send = Recoup::start(&["send", &to, "--address=10.9.0.1"], Stdio::piped());
+        let line = send.first_line();
+        if line.contains("cannot") {
+            return skip(line);
+        }
+        let mut stdin = send.0.stdin.take().unwrap();
+        stdin.write_all(b"before ").unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"unasked").unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        thread::sleep(Duration::from_millis(200));
+        stdin.write_all(b"and after").unwrap();
+        drop(stdin);
+        let mut received = String::new();
+        stream.read_to_string(&mut received).unwrap();
+        assert_eq!(received, "before and after");
+        let (status, printed) = send.end();
+        assert_eq!(status, Some(0), "{printed}");
+        assert!(printed.starts_with("sent 16 bytes"), "{printed}");
+    });
+}
+
+#[test]
 fn wrong_use_is_refused_in_one_line() {
     in_namespace(|| {
         let cases = [

@@ -87,7 +87,7 @@ fn a_silent_neighbour_is_asked_three_times_and_given_up() {
     let mut neighbors = neighbors();
     let start = Instant::now();
     let hop = ip("2001:db8::9");
-    neighbors.hold(start, ip("2001:db8::7"), hop, packet(1));
+    neighbors.hold(start, ip("2001:db8::7"), hop, (VnetHeader::default(), vec![0x60; 60]));
     let mut asked = Vec::new();
     let mut now = start;
     while let Some(at) = neighbors.next_timer() {
@@ -99,6 +99,8 @@ fn a_silent_neighbour_is_asked_three_times_and_given_up() {
     }
     assert_eq!((asked, now - start), (vec![1; 3], 3 * RETRY));
     assert_eq!(neighbors.take_lost(), 1);
+    assert!(neighbors.next_error().is_some_and(|error| error.ends_with(&[0x60; 60])));
+    assert_eq!(neighbors.next_error(), None);
     assert!(neighbors.entries.is_empty());
     // An answer that comes too late says nothing that was asked.
     let late =
