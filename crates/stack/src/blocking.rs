@@ -56,7 +56,6 @@ impl Stack {
     ///
     /// # Errors
     /// When the system has no random numbers or threads.
-    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn new<D: Wait + Send + 'static>(device: D, config: Config) -> io::Result<Self> {
         let (stack, runner) = crate::Stack::with_runner(device, config)?;
         thread::Builder::new().name("recoup-stack".into()).spawn(move || run(runner))?;

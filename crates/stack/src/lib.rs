@@ -11,6 +11,7 @@
 //! | `host` | TCP, UDP, echoes and raw packets without I/O and without a clock: demultiplexing, timers, checksums, ICMP, fragments, budgets |
 //! | `vnet` | what a device with offloads leaves to its user, and its user to it |
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub mod blocking;
 mod config;
 mod datagrams;
