@@ -1,4 +1,30 @@
-//! A TCP/IP stack for programs that carry TCP themselves.
+//! A TCP/IP stack for programs that carry packets themselves: VPNs, tun2socks, proxies, user-space WireGuard.
+//!
+//! Its loss recovery is the engine [`recoup_recovery`], with a profile for each stream. There is no C code and no `unsafe`.
+//! A [`Stack`] runs over a [`device`](device::Device); sockets are made from it.
+//!
+//! ```
+//! use recoup_stack::{Config, blocking::{Stack, TcpListener, TcpStream}, device::{Parking, Properties, pair}};
+//! use std::io::{Read, Write};
+//!
+//! // Two stacks, joined in memory.
+//! let (near, far) = pair(Properties { mtu: 1500, offloads: false }, 64);
+//! let client = Stack::new(Parking::new(near), Config::new(["192.0.2.1".parse()?]))?;
+//! let server = Stack::new(Parking::new(far), Config::new(["192.0.2.2".parse()?]))?;
+//!
+//! let listener = TcpListener::bind(&server, "192.0.2.2:80".parse()?)?;
+//! let mut ours = TcpStream::connect(&client, "192.0.2.2:80".parse()?)?;
+//! let (mut theirs, _) = listener.accept()?;
+//! ours.write_all(b"hello")?;
+//! ours.close()?;
+//! let mut received = String::new();
+//! theirs.read_to_string(&mut received)?;
+//! assert_eq!(received, "hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The same sockets are `AsyncRead` and `AsyncWrite` with the feature `tokio`. Below them, [`host::Host`] is the stack
+//! without I/O: packets and the time go in, packets and events come out.
 //!
 //! | module | contents |
 //! | --- | --- |
