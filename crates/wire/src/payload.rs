@@ -65,7 +65,13 @@ pub fn extension_headers(packet: &[u8]) -> Result<Vec<(Range<usize>, bool)>, Dec
         }
         LaxIpSlice::Ipv6(v6) => {
             let mut at = v6.header().slice().len();
-            for extension in v6.extensions().clone() {
+            let end = at + v6.extensions().slice().len();
+            let mut extensions = v6.extensions().clone().into_iter();
+            // The iterator relies on headers having been checked, and goes on to one that was found to be damaged. Those that
+            // were checked end here.
+            while at < end
+                && let Some(extension) = extensions.next()
+            {
                 use Ipv6ExtensionSlice::*;
                 let (len, is_fragment) = match extension {
                     HopByHop(header) | Routing(header) | DestinationOptions(header) => (header.slice().len(), false),
@@ -97,6 +103,33 @@ mod tests {
         assert_eq!(extension_headers(&v4).unwrap(), [(20..32, false)]);
         for end in 20..v4.len() {
             assert_eq!(extension_headers(&v4[..end]).unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn a_damaged_extension_header_ends_the_search() {
+        let header = |next: u8| {
+            let mut v6 = vec![0x60, 0, 0, 0, 0, 0, next, 64];
+            v6.extend([1; 32]);
+            v6
+        };
+        // Hop-by-hop options behind others, and headers that end before their length: the last is not found.
+        for (next, behind, found) in [
+            (60, &[0, 0, 0, 0, 0, 0, 0, 0][..], 1),
+            (60, &[0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0], 1),
+            (0, &[43, 0, 0, 0, 0, 0, 0, 0, 6, 9, 0, 0, 0, 0, 0, 0], 1),
+            (0, &[51, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0], 1),
+            (44, &[44, 0, 0], 0),
+            (43, &[], 0),
+        ] {
+            let mut v6 = [header(next), behind.to_vec()].concat();
+            v6[5] = behind.len() as u8;
+            let headers = extension_headers(&v6).unwrap();
+            assert_eq!(headers.len(), found, "{next}: {headers:?}");
+            for end in 0..v6.len() {
+                let headers = extension_headers(&v6[..end]).unwrap_or_default();
+                assert!(headers.iter().all(|(place, _)| place.end <= end));
+            }
         }
     }
 
