@@ -404,7 +404,7 @@ impl Device for PacketDevice {
         match self.neighbors.next_hop(now, destination) {
             NextHop::Known(mac) => self.write_packet(mac, header, packet),
             NextHop::Unknown(hop) => self.neighbors.hold(now, source, hop, (*header, packet.concat())),
-            NextHop::None => self.lost += 1,
+            NextHop::None => self.neighbors.refuse(&packet.concat()),
         }
         self.send_outgoing();
         std::mem::take(&mut self.lost)

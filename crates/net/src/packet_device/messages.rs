@@ -216,23 +216,33 @@ pub fn advertisement(from: Mac, target: Ipv6Addr, asker: Ipv6Addr) -> Vec<u8> {
 /// The most bytes of an ICMP error (RFC 1812 §4.3.2.3; RFC 4443 §2.4 (c) permits more).
 const LONGEST_ERROR: usize = 576;
 
-/// The error that a packet cannot be delivered to its next hop, as a packet to its sender: "host unreachable" (RFC 792) or
-/// "address unreachable" (RFC 4443 §3.1). `None` if there must be none, because the packet is such an error itself (RFC
+/// Why a packet cannot be delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreachable {
+    /// "Net unreachable" (RFC 792), "no route to destination" (RFC 4443 §3.1).
+    NoRoute,
+    /// "Host unreachable", "address unreachable".
+    NoAnswer,
+}
+
+/// The error that a packet cannot be delivered to its next hop, as a packet to its sender. It comes from the
+/// packet's destination, because a stack takes nothing from its own address. `None` if there must be none, because the packet is such an error itself (RFC
 /// 1122 §3.2.2), or is no packet.
-pub fn unreachable(packet: &[u8]) -> Option<Vec<u8>> {
+pub fn unreachable(packet: &[u8], why: Unreachable) -> Option<Vec<u8>> {
     match packet.first()? >> 4 {
         4 => {
             let header: &[u8; 20] = packet.first_chunk()?;
             let at = 4 * usize::from(header[0] & 15);
             let is_error = header[9] == ICMP && !matches!(packet.get(at)?, 0 | 8);
-            let own = header[12..16].first_chunk::<4>()?;
+            let (own, other) = (&header[12..16], &header[16..20]);
             let quoted = packet.get(..LONGEST_ERROR - 28).unwrap_or(packet);
             let mut error = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 64, ICMP, 0, 0];
             error[2..4].copy_from_slice(&(28 + quoted.len() as u16).to_be_bytes());
-            error.extend([*own, *own].as_flattened());
+            error.extend([other, own].concat());
             let sum = Sum::default().plus(&error).checksum();
             error[10..12].copy_from_slice(&sum.to_be_bytes());
-            error.extend([3, 1, 0, 0, 0, 0, 0, 0]);
+            let code = if why == Unreachable::NoRoute { 0 } else { 1 };
+            error.extend([3, code, 0, 0, 0, 0, 0, 0]);
             error.extend(quoted);
             let sum = Sum::default().plus(&error[20..]).checksum();
             error[22..24].copy_from_slice(&sum.to_be_bytes());
@@ -241,10 +251,12 @@ pub fn unreachable(packet: &[u8]) -> Option<Vec<u8>> {
         6 => {
             let header: &[u8; IPV6_HEADER] = packet.first_chunk()?;
             let is_error = header[6] == ICMPV6 && *packet.get(IPV6_HEADER)? < 128;
-            let own = Ipv6Addr::from(*header[8..24].first_chunk::<16>()?);
-            let mut body = vec![1, 3, 0, 0, 0, 0, 0, 0];
+            let own = Ipv6Addr::from(*header[8..].first_chunk::<16>()?);
+            let other = Ipv6Addr::from(*header.last_chunk::<16>()?);
+            let code = if why == Unreachable::NoRoute { 0 } else { 3 };
+            let mut body = vec![1, code, 0, 0, 0, 0, 0, 0];
             body.extend(packet.get(..LONGEST_ERROR - IPV6_HEADER - 8).unwrap_or(packet));
-            let error = icmpv6(own, own, body);
+            let error = icmpv6(other, own, body);
             (!is_error).then_some(error)
         }
         _ => None,
@@ -369,31 +381,32 @@ mod tests {
     fn errors_quote_what_cannot_be_delivered() {
         let mut v4 = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 192, 0, 2, 7, 192, 0, 2, 9];
         v4.extend([9; 20]);
-        let error = unreachable(&v4).unwrap();
-        assert_eq!(hex(&error[..20]), "4500004400000000400176b3c0000207c0000207".replace("76b3", &hex(&error[10..12])));
+        let error = unreachable(&v4, Unreachable::NoAnswer).unwrap();
+        assert_eq!(hex(&error[..20]), "4500004400000000400176b3c0000209c0000207".replace("76b3", &hex(&error[10..12])));
         assert_eq!(Sum::default().plus(&error[..20]).checksum(), 0);
         assert_eq!(Sum::default().plus(&error[20..]).checksum(), 0);
         assert_eq!((&error[20..22], &error[28..]), (&[3, 1][..], &v4[..]));
         let mut v6 = vec![0x60, 0, 0, 0, 5, 220, 6, 64];
         v6.extend([[1; 16], [2; 16]].as_flattened());
         v6.extend([9; 1500]);
-        let error = unreachable(&v6).unwrap();
-        assert_eq!((error.len(), &error[8..40]), (LONGEST_ERROR, &[1; 32][..]));
+        let error = unreachable(&v6, Unreachable::NoAnswer).unwrap();
+        assert_eq!((error.len(), &error[8..40]), (LONGEST_ERROR, [[2; 16], [1; 16]].as_flattened()));
         assert_eq!((&error[40..42], &error[48..]), (&[1, 3][..], &v6[..LONGEST_ERROR - 48]));
-        let own = Ipv6Addr::from([1; 16]);
-        let sum = pseudo_header(own.into(), own.into(), error.len() - 40, ICMPV6).plus(&error[40..]);
+        let [own, other] = [1, 2].map(|byte| IpAddr::from([byte; 16]));
+        let sum = pseudo_header(other, own, error.len() - 40, ICMPV6).plus(&error[40..]);
         assert_eq!(sum.checksum(), 0);
         // No errors about errors, but about an echo request.
         for (packet, at, protocol) in [(&mut v4, 9, ICMP), (&mut v6, 6, ICMPV6)] {
             packet[at] = protocol;
             let message = if protocol == ICMP { 20 } else { IPV6_HEADER };
             packet[message] = 3;
-            assert_eq!(unreachable(packet), None);
+            assert_eq!(unreachable(packet, Unreachable::NoRoute), None);
             packet[message] = if protocol == ICMP { 8 } else { 128 };
-            assert!(unreachable(packet).is_some());
+            let error = unreachable(packet, Unreachable::NoRoute).unwrap();
+            assert_eq!(error[message + 1], 0);
         }
         for packet in [&[][..], &[0x45; 19], &[0x60; 39], &[0x75; 60]] {
-            assert_eq!(unreachable(packet), None);
+            assert_eq!(unreachable(packet, Unreachable::NoRoute), None);
         }
     }
 

@@ -15,7 +15,7 @@
 //! Deviations from RFC 4861: no DELAY state and no hints from TCP, so that a neighbour in use is asked once in 30 s;
 //! the time is not randomised.
 
-use super::messages::{self, Arp, BROADCAST, Discovery, Mac, advertisement, solicitation, unreachable};
+use super::messages::{self, Arp, BROADCAST, Discovery, Mac, Unreachable, advertisement, solicitation, unreachable};
 use crate::VnetHeader;
 use std::{
     collections::{HashMap, VecDeque},
@@ -40,6 +40,9 @@ const MOST_ENTRIES: usize = 1024;
 /// Packets and bytes that wait for one neighbour. The newest replace the oldest (RFC 4861 §7.2.2).
 const MOST_WAITING: usize = 32;
 const MOST_WAITING_BYTES: usize = 128 << 10;
+
+/// Errors for the stack about packets that go nowhere.
+const MOST_ERRORS: usize = 64;
 
 /// An address, and how many of its bits the hosts of its link share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -270,7 +273,8 @@ impl Neighbors {
                     let gone = self.entries.remove(&hop);
                     let waited = gone.map_or_else(VecDeque::new, |entry| entry.waiting);
                     self.lost += waited.len() as u64;
-                    self.errors.extend(waited.iter().filter_map(|(_, packet)| unreachable(packet)));
+                    self.errors
+                        .extend(waited.iter().filter_map(|(_, packet)| unreachable(packet, Unreachable::NoAnswer)));
                 }
             }
         }
@@ -366,6 +370,14 @@ impl Neighbors {
     /// Takes out what is to be sent.
     pub fn next_outgoing(&mut self) -> Option<Outgoing> {
         self.outgoing.pop_front()
+    }
+
+    /// A packet goes nowhere.
+    pub fn refuse(&mut self, packet: &[u8]) {
+        self.lost += 1;
+        if self.errors.len() < MOST_ERRORS {
+            self.errors.extend(unreachable(packet, Unreachable::NoRoute));
+        }
     }
 
     /// Takes out an ICMP error for the stack.

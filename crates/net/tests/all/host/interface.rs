@@ -10,6 +10,7 @@ use recoup_stack::{
     device::{Batch, Device as _, Wait as _},
     host::{Host, Secret},
 };
+use recoup_tcp::{Closed, Unreachable};
 use recoup_testing::skip;
 use std::{
     io,
@@ -161,15 +162,25 @@ fn streams_through_a_gateway() {
 fn connections_to_silent_neighbours_and_nowhere_fail() {
     with_ends(|_peer| {
         let mut driver = open(|_| ());
-        for remote in ["192.0.2.99:80", "203.0.113.1:80"] {
+        for (remote, why) in [
+            ("203.0.113.1:80", Unreachable::Net),
+            ("[2001:db8:3::1]:80", Unreachable::Net),
+            ("192.0.2.99:80", Unreachable::Host),
+            ("[2001:db8:1::99]:80", Unreachable::Host),
+        ] {
+            let begun = Instant::now();
             let now = driver.now();
-            driver.host.connect(now, remote.parse().unwrap()).unwrap();
-        }
-        let begun = Instant::now();
-        // A packet to nowhere is lost at once, the other when nobody has answered.
-        while driver.lost() < 2 {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{} lost", driver.lost());
-            driver.turn(Duration::from_millis(100)).unwrap();
+            let id = driver.host.connect(now, remote.parse().unwrap()).unwrap();
+            // A packet to nowhere is refused at once, another when nobody has answered for three seconds.
+            let closed = loop {
+                assert!(begun.elapsed() < Duration::from_secs(20), "{remote}: {:?}", driver.host.state(id));
+                driver.turn(Duration::from_millis(100)).unwrap();
+                if let Some(closed) = driver.host.next_event().and_then(|event| event.closed) {
+                    break closed;
+                }
+            };
+            assert_eq!(closed, Closed::Unreachable(why), "{remote}");
+            assert_eq!(begun.elapsed() >= Duration::from_secs(3), why == Unreachable::Host);
         }
     });
 }
