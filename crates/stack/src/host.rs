@@ -362,7 +362,7 @@ impl Host {
         let read = connection.tcp.read(now, into).map_err(HostError::Ended)?;
         if matches!(read, Read::Bytes(_)) {
             self.tune_receive_buffer(now, index);
-            self.mark_dirty(index);
+            self.settle_read(index);
         }
         Ok(read)
     }

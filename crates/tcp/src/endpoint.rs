@@ -365,6 +365,11 @@ impl Endpoint {
         self.acks.only_challenge_is_due()
     }
 
+    /// Whether an ACK is to be sent now.
+    pub fn owes_ack(&self) -> bool {
+        self.acks.is_due()
+    }
+
     /// Does not send the challenge ACK (RFC 5961 §7).
     pub fn withhold_challenge_ack(&mut self) {
         self.acks.withhold_challenge();

@@ -174,6 +174,21 @@ impl Host {
         }
     }
 
+    /// After a read: the connection has a turn if the peer is to learn of a larger window. Otherwise it gives back a small
+    /// ring here.
+    pub(super) fn settle_read(&mut self, index: u32) {
+        let scarce = self.table.memory() > self.config.memory / 2;
+        let Some(connection) = self.table.at_mut(index) else {
+            return;
+        };
+        if connection.tcp.endpoint().owes_ack() || scarce {
+            self.mark_dirty(index);
+        } else if connection.tcp.memory() <= SMALL && connection.tcp.is_empty() {
+            connection.tcp.shrink();
+            self.table.count(index);
+        }
+    }
+
     /// After a connection's turn: counts its memory, which it gives back if it does not use it.
     pub(super) fn settle_memory(&mut self, now: Instant, index: u32) {
         let scarce = self.table.memory() > self.config.memory / 2;
