@@ -55,7 +55,7 @@ impl Stack {
     /// Starts a stack over `device`.
     ///
     /// # Errors
-    /// When the system has no random numbers or threads.
+    /// When an address or the device's MTU cannot be used, or when the system has no random numbers or threads.
     pub fn new<D: Wait + Send + 'static>(device: D, config: Config) -> io::Result<Self> {
         let (stack, runner) = crate::Stack::with_runner(device, config)?;
         thread::Builder::new().name("recoup-stack".into()).spawn(move || run(runner))?;

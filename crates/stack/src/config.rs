@@ -1,10 +1,11 @@
 //! Settings of a stack, and of its TCP sockets.
 
+use crate::host::is_unicast;
 use recoup_recovery::Mechanisms;
 use recoup_recovery::profile::{Profile, ProfileError};
 use recoup_tcp::{self as tcp, AckPolicy, KeepAlive, MtuProbing, SendLimits, WindowScaling};
 use recoup_wire::{Endpoints, IpVersion, SeqNumber};
-use std::{net::IpAddr, time::Duration};
+use std::{io, net::IpAddr, time::Duration};
 
 /// Settings of a stack.
 #[derive(Clone, Debug)]
@@ -53,6 +54,31 @@ impl Config {
             most_fragments: 1 << 20,
             answer_any_echo: false,
         }
+    }
+}
+
+/// The smallest MTU of links that carry IPv4, in bytes (RFC 791 §3.2).
+const LEAST_MTU_V4: u16 = 68;
+
+/// The smallest MTU of links that carry IPv6, in bytes (RFC 8200 §5).
+const LEAST_MTU_V6: u16 = 1280;
+
+impl Config {
+    /// Checks whether a stack can have these addresses over a device with this MTU.
+    pub(crate) fn check(&self, mtu: u16) -> io::Result<()> {
+        let wrong = |line| Err(io::Error::new(io::ErrorKind::InvalidInput, line));
+        for ip in &self.addresses {
+            if !is_unicast(*ip) {
+                return wrong(format!("address {ip} of a stack: expected a unicast address, not of a loopback"));
+            }
+            let least = if ip.is_ipv4() { LEAST_MTU_V4 } else { LEAST_MTU_V6 };
+            if mtu < least {
+                return wrong(format!(
+                    "device with an MTU of {mtu} bytes: expected {least} or more for the address {ip}"
+                ));
+            }
+        }
+        Ok(())
     }
 }
 

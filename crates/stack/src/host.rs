@@ -55,6 +55,7 @@ mod tests;
 
 pub use datagrams::{Datagram, DatagramId};
 pub use error::{HostError, describe};
+pub(crate) use input::is_unicast;
 pub use listeners::{Incoming, ListenerId};
 pub use output::Sink;
 pub use ping::EchoReply;

@@ -27,17 +27,22 @@ impl Stack {
     /// A stack, and the runner that its owner has to run. With the feature `tokio`, `Stack::new` runs it as a task.
     ///
     /// # Errors
-    /// When the system has no random numbers.
+    /// When an address or the device's MTU cannot be used, and when the system has no random numbers.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn with_runner<D: Device>(device: D, config: Config) -> io::Result<(Self, Runner<D>)> {
-        Ok(Self::with_secret(device, config, Secret::draw()?))
+        Self::with_secret(device, config, Secret::draw()?)
     }
 
     /// As `with_runner`, with a secret of the caller's.
-    pub fn with_secret<D: Device>(mut device: D, config: Config, secret: Secret) -> (Self, Runner<D>) {
-        let shard = Shard::new(Host::new(config, device.properties().mtu, secret));
+    ///
+    /// # Errors
+    /// When an address or the device's MTU cannot be used.
+    pub fn with_secret<D: Device>(mut device: D, config: Config, secret: Secret) -> io::Result<(Self, Runner<D>)> {
+        let mtu = device.properties().mtu;
+        config.check(mtu)?;
+        let shard = Shard::new(Host::new(config, mtu, secret));
         let stack = Self { shard: shard.hold() };
-        (stack, Runner::new(shard, device))
+        Ok((stack, Runner::new(shard, device)))
     }
 
     /// Takes connections to every address and port that no listener has, whoever's address it is. The

@@ -20,7 +20,8 @@ impl Stack {
     /// Starts a stack over `device`, as a task of the present runtime. Timers are as exact as tokio's: 1 ms.
     ///
     /// # Errors
-    /// When there is no runtime, or the system has no random numbers.
+    /// When there is no runtime, when an address or the device's MTU cannot be used, or when the system has no random
+    /// numbers.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn new<D: Device + Send + 'static>(device: D, config: Config) -> io::Result<Self> {
         let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;

@@ -164,3 +164,19 @@ async fn keep_alive_and_user_timeout_end_what_a_silent_peer_left() {
     }
     drop(theirs);
 }
+
+#[tokio::test]
+async fn what_cannot_be_used_is_said_in_a_line() {
+    let cases = [
+        ("127.0.0.1", 1500, "address 127.0.0.1 of a stack: expected a unicast address, not of a loopback"),
+        ("0.0.0.0", 1500, "address 0.0.0.0 of a stack: expected a unicast address, not of a loopback"),
+        ("ff02::1", 1500, "address ff02::1 of a stack: expected a unicast address, not of a loopback"),
+        ("192.0.2.1", 40, "device with an MTU of 40 bytes: expected 68 or more for the address 192.0.2.1"),
+        ("2001:db8::1", 1279, "device with an MTU of 1279 bytes: expected 1280 or more for the address 2001:db8::1"),
+    ];
+    for (address, mtu, line) in cases {
+        let (device, _other) = pair(Properties { mtu, offloads: false }, 4);
+        let refused = Stack::new(device, config(address)).unwrap_err();
+        assert_eq!((refused.kind(), refused.to_string()), (ErrorKind::InvalidInput, line.to_owned()));
+    }
+}
