@@ -1,6 +1,7 @@
 //! Recoup's endpoints against the kernel's TCP, over a TUN device in a namespace. If the system does not
 //! permit it, the tests print that and pass. If RECOUP_REQUIRE_TOOLS is set, they fail instead.
 mod datagrams;
+mod ecn;
 mod faulty;
 mod interface;
 mod offload;
