@@ -192,7 +192,9 @@ impl Host {
             // RACK orders segments by their send times (RFC 8985 §5.2).
             now += Duration::from_nanos(1);
         }
-        if !payload.is_empty() && !self.has_memory_for(now, index, segment) {
+        // The data of a SYN is not kept. A SYN without an answer would leave a connection that nothing ends.
+        let keeps = !payload.is_empty() && !segment.flags.contains(Flags::SYN);
+        if keeps && !self.has_memory_for(now, index, segment) {
             return;
         }
         let Some(connection) = self.table.at_mut(index) else {
