@@ -29,12 +29,23 @@ impl Wake for Thread {
     }
 }
 
+/// This thread's waker. It is always the same one, because sockets keep each waker that they were given once.
+fn waker() -> Waker {
+    fn new() -> Waker {
+        Waker::from(Arc::new(Thread(thread::current())))
+    }
+    thread_local!(static WAKER: Waker = new());
+    // While the thread ends there is none any more.
+    WAKER.try_with(Waker::clone).unwrap_or_else(|_| new())
+}
+
 /// Waits for `future` in this thread, for `timeout` at most.
 fn wait<T>(timeout: Option<Duration>, future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    let waker = Waker::from(Arc::new(Thread(thread::current())));
+    let waker = waker();
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
-    let until = timeout.map(|timeout| Instant::now() + timeout);
+    // A time beyond the clock's end never comes.
+    let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     loop {
         if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
             return result;
@@ -105,7 +116,7 @@ pub fn run<D: Wait>(mut runner: Runner<D>) -> io::Result<()> {
     loop {
         match runner.turn(&mut context) {
             Turn::Again => {}
-            Turn::Wait(timeout) => runner.device().wait(timeout)?,
+            Turn::Wait(timeout) => runner.device().wait(timeout).inspect_err(|error| runner.end(error))?,
             Turn::Over => return Ok(()),
         }
     }
@@ -289,5 +300,24 @@ impl Write for TcpStream {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_has_one_waker_however_often_it_waits() {
+        let mut wakers = Vec::new();
+        for _ in 0..2 {
+            let see = std::future::poll_fn(|context: &mut Context<'_>| {
+                wakers.push(context.waker().clone());
+                Poll::<io::Result<()>>::Pending
+            });
+            wait(Some(Duration::from_millis(1)), see).unwrap_err();
+        }
+        let first = wakers.first().unwrap();
+        assert!(wakers.iter().all(|waker| waker.will_wake(first)));
     }
 }

@@ -84,7 +84,7 @@ impl<D: Device> Runner<D> {
         let now = clock.now();
         if let Err(error) = found.received {
             if error.kind() == io::ErrorKind::BrokenPipe {
-                self.end(context, &error);
+                self.end(&error);
                 return Turn::Over;
             }
             if self.failed.replace(now).is_none() {
@@ -119,11 +119,15 @@ impl<D: Device> Runner<D> {
     }
 
     /// The device is gone for good: every connection is over.
-    fn end(&mut self, context: &Context<'_>, error: &io::Error) {
-        self.shard.run(context, |inner| {
-            inner.gone = Some(error.to_string());
-            inner.wake_all();
-        });
+    pub(crate) fn end(&self, error: &io::Error) {
+        self.shard.end(error.to_string());
         self.shard.notify(&Notice::Gone(error.to_string()));
+    }
+}
+
+impl<D> Drop for Runner<D> {
+    fn drop(&mut self) {
+        // Nobody may wait for what will not come: the task was aborted, or a device panicked.
+        self.shard.end("nobody runs the stack any more".into());
     }
 }

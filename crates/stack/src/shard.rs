@@ -99,8 +99,10 @@ impl Inner {
         if self.host.has_raw() {
             self.due.append(&mut self.raw.0);
         }
-        // The runner has just sent what waited.
-        self.due.append(&mut self.room.0);
+        // Without room, senders would wake the runner, and it them, again and again.
+        if self.host.has_room_for_datagrams() {
+            self.due.append(&mut self.room.0);
+        }
         while let Some(listener) = self.host.next_asking() {
             self.wake(|inner| inner.listeners.get_mut(&listener));
         }
@@ -193,6 +195,14 @@ impl Shard {
         inner.pass_on_events();
         Self::release(inner);
         result
+    }
+
+    /// Every socket fails from now on, and says why. The first reason stays.
+    pub fn end(&self, why: String) {
+        let mut inner = self.lock();
+        inner.gone.get_or_insert(why);
+        inner.wake_all();
+        Self::release(inner);
     }
 
     /// One more stack or socket uses this.

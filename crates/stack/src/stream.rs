@@ -321,10 +321,13 @@ impl TcpStream {
         handle.poll(
             context,
             |inner| handle.readers(inner),
-            |host, _| {
+            |host, now| {
                 let count = host.peek(handle.id, into)?;
-                let over = || host.readiness(handle.id).is_none_or(|ready| ready.readable || ready.closed.is_some());
-                Ok((count > 0 || into.is_empty() || over()).then_some(count))
+                if count > 0 || into.is_empty() {
+                    return Ok(Some(count));
+                }
+                // Without bytes, a read takes nothing, and says whether and how the stream has ended.
+                Ok(matches!(host.read(now, handle.id, into)?, Read::End).then_some(0))
             },
         )
     }

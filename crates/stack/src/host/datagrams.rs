@@ -96,12 +96,9 @@ impl Datagrams {
     /// The socket for UDP along `path`, of which `src` is the destination. `own`: that is this host's.
     pub fn find(&self, path: &Endpoints, own: bool) -> Option<u32> {
         let at = |ip: IpAddr| self.bound.get(&SocketAddr::new(ip, path.src.port()));
-        let found = if own {
-            let connected = self.connected.get(path);
-            connected.or_else(|| at(path.src.ip())).or_else(|| at(unspecified(path.src.ip())))
-        } else {
-            None
-        };
+        // A socket keeps its address when the host takes every address no longer.
+        let found = self.connected.get(path).or_else(|| at(path.src.ip()));
+        let found = found.or_else(|| at(unspecified(path.src.ip())).filter(|_| own));
         found.copied().or(self.any)
     }
 

@@ -81,7 +81,7 @@ impl Host {
         if icmp.checksum != Checksum::Correct || !icmp.ip_checksum_ok {
             return Outcome::Ignored;
         }
-        if !self.is_own(icmp.dst) || !self.is_from_peer(icmp.src) {
+        if !(self.is_own(icmp.dst) || self.quotes_connection(&icmp, packet)) || !self.is_from_peer(icmp.src) {
             return Outcome::NotTaken;
         }
         let data = packet.get(icmp.data.clone()).unwrap_or_default();
@@ -123,6 +123,14 @@ impl Host {
                 self.on_refusal(now, &icmp, packet, Unreachable::Protocol)
             }
             _ => Outcome::NotTaken,
+        }
+    }
+
+    /// Whether a message is about a packet of a connection, which may be at any address.
+    fn quotes_connection(&self, icmp: &DecodedIcmp, packet: &[u8]) -> bool {
+        match icmp.quoted(packet).map(|quoted| quoted.carried) {
+            Some(QuotedHeader::Tcp { endpoints, .. }) => self.table.find(&endpoints).is_some(),
+            _ => false,
         }
     }
 

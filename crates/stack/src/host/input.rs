@@ -8,7 +8,7 @@ use std::{
 use recoup_recovery::State as RecoveryState;
 use recoup_tcp::TimeWaitAnswer;
 use recoup_units::Instant;
-use recoup_wire::{Checksum, Decoded, Flags, Segment, SeqNumber, decode, decode_unverified};
+use recoup_wire::{Checksum, Decoded, Endpoints, Flags, Segment, SeqNumber, decode, decode_unverified};
 
 use super::{Host, Sink, connection::Origin, others::Outcome};
 use crate::VnetHeader;
@@ -72,7 +72,9 @@ impl Host {
     fn on_tcp(&mut self, now: Instant, decoded: &Decoded, packet: &[u8], sink: &mut dyn Sink) -> Outcome {
         let ends = &decoded.endpoints;
         let whole = decoded.tcp_checksum == Checksum::Correct && decoded.ip_checksum_ok;
-        let ours = self.is_own(ends.dst.ip()) && ends.dst.port() != 0;
+        // Connections outlive the listener that took every address.
+        let ours = self.is_own(ends.dst.ip()) || self.has_path(&ends.reverse());
+        let ours = ours && ends.dst.port() != 0;
         let from_peer = is_peer(ends.src) && !self.config.addresses.contains(&ends.src.ip());
         if !(whole && ours && from_peer) {
             return if whole && !ours { Outcome::NotTaken } else { Outcome::Ignored };
@@ -97,6 +99,11 @@ impl Host {
             Addressee::Nobody => self.on_nobody(now, decoded, sink),
         }
         Outcome::Taken
+    }
+
+    /// Whether there is a connection along `path`, or one in TIME-WAIT.
+    fn has_path(&mut self, path: &Endpoints) -> bool {
+        self.table.find(path).is_some() || self.time_waits.has(path)
     }
 
     /// Whom a segment is for: a connection, a new one if it opens one.
@@ -185,7 +192,9 @@ impl Host {
             // RACK orders segments by their send times (RFC 8985 §5.2).
             now += Duration::from_nanos(1);
         }
-        if !payload.is_empty() && !self.has_memory_for(now, index, segment) {
+        // The data of a SYN is not kept. A SYN without an answer would leave a connection that nothing ends.
+        let keeps = !payload.is_empty() && !segment.flags.contains(Flags::SYN);
+        if keeps && !self.has_memory_for(now, index, segment) {
             return;
         }
         let Some(connection) = self.table.at_mut(index) else {

@@ -20,7 +20,7 @@
 use recoup_tcp::SendLimits;
 use recoup_units::Instant;
 use recoup_wire::Segment;
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{ConnectionId, Host, HostError};
 use crate::TcpOptions;
@@ -52,8 +52,8 @@ pub(crate) struct Growth {
 /// How memory is shared.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
-    /// Connections that found no memory for a write.
-    starved: VecDeque<u32>,
+    /// Connections that found no memory for a write, some of them over by now.
+    starved: BTreeSet<u32>,
     /// When unused memory was last searched for.
     searched: Option<Instant>,
 }
@@ -149,7 +149,7 @@ impl Host {
         let fits = connection.tcp.writable_within(left);
         let lacks = fits < wanted && connection.tcp.has_room() && !connection.tcp.is_write_shut();
         if lacks && !std::mem::replace(&mut connection.starved, true) {
-            self.budget.starved.push_back(index);
+            self.budget.starved.insert(index);
         }
         Ok(fits)
     }
@@ -203,18 +203,32 @@ impl Host {
             self.budget.searched = Some(now);
             self.table.shrink_empty();
         }
-        self.feed_starved();
+        if self.has_own_room(index) {
+            self.feed(index);
+        }
+        while self.table.memory() < self.config.memory / 8 * 5
+            && let Some(index) = self.budget.starved.pop_first()
+        {
+            self.feed(index);
+        }
     }
 
-    /// Tells connections that found no memory that there is some.
-    fn feed_starved(&mut self) {
-        while self.table.memory() < self.config.memory / 8 * 5
-            && let Some(index) = self.budget.starved.pop_front()
-        {
-            if let Some(connection) = self.table.at_mut(index) {
-                connection.starved = false;
-                connection.tcp.await_room();
-            }
+    /// Whether a connection that found no memory for a write has some now, although others may not: a third of what it
+    /// may take is free again (as in `has_much_room`).
+    fn has_own_room(&self, index: u32) -> bool {
+        let starved = self.table.at(index).filter(|connection| connection.starved);
+        starved.is_some_and(|connection| {
+            let fits = connection.tcp.writable_within(self.memory_left(index)) as u64;
+            fits > 0 && fits >= connection.tcp.queued() / 2
+        })
+    }
+
+    /// Tells a connection that found no memory that there is some.
+    fn feed(&mut self, index: u32) {
+        self.budget.starved.remove(&index);
+        if let Some(connection) = self.table.at_mut(index).filter(|connection| connection.starved) {
+            connection.starved = false;
+            connection.tcp.await_room();
             self.mark_dirty(index);
         }
     }

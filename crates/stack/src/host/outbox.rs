@@ -38,12 +38,17 @@ impl Outbox {
         self.packets.is_empty()
     }
 
+    /// Whether no packet more is taken in.
+    fn is_full(&self) -> bool {
+        self.bytes.len() - self.sent >= MOST
+    }
+
     /// Takes in a packet that `make` appends, unless it fails. It is cut where the path takes only `mtu` bytes.
     pub fn put<E>(&mut self, mtu: u16, make: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), HostError>
     where
         HostError: From<E>,
     {
-        if self.bytes.len() - self.sent >= MOST {
+        if self.is_full() {
             return Err(HostError::Full);
         }
         if self.sent >= MOST {
@@ -74,6 +79,11 @@ impl Outbox {
 }
 
 impl Host {
+    /// Whether a datagram that is sent now finds room.
+    pub(crate) fn has_room_for_datagrams(&self) -> bool {
+        !self.outbox.is_full()
+    }
+
     /// Gives waiting packets to the sink while it has room. Says whether some are left.
     pub(super) fn send_waiting(&mut self, sink: &mut dyn Sink) -> bool {
         let mut begun = false;

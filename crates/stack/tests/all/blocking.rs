@@ -55,3 +55,14 @@ fn waiting_ends_when_it_should() {
     let over = stream.read(&mut [0; 5]).unwrap_err();
     assert!(matches!(over.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{over}");
 }
+
+#[test]
+fn the_longest_timeout_is_none() {
+    let (client, server) = stacks();
+    let listener = TcpListener::bind(&server, at(80)).unwrap();
+    let mut stream = TcpStream::connect_timeout(&client, at(80), Duration::MAX).unwrap();
+    let (mut other, _) = listener.accept_timeout(Duration::MAX).unwrap();
+    other.write_all(b"x").unwrap();
+    stream.set_read_timeout(Some(Duration::MAX));
+    stream.read_exact(&mut [0; 1]).unwrap();
+}

@@ -100,3 +100,22 @@ async fn packets_that_nothing_takes_are_passed_on() {
     drop(raw);
     RawSocket::open(&server, 1 << 20).unwrap();
 }
+
+#[tokio::test]
+async fn a_sender_that_waits_for_room_does_not_spin() {
+    let (device, _packets) = recoup_stack::device::channel(1500, 1);
+    let stack = Stack::new(device, config(CLIENT)).unwrap();
+    let socket = UdpSocket::bind(&stack, "0.0.0.0:0".parse().unwrap()).unwrap();
+    let mut polls = 0;
+    let send = async {
+        loop {
+            let full = std::future::poll_fn(|context| {
+                polls += 1;
+                socket.poll_send(context, None, Some(at(9)), &[0; 1400])
+            });
+            full.await.unwrap();
+        }
+    };
+    assert!(timeout(Duration::from_millis(300), send).await.is_err());
+    assert!(polls < 1000, "{polls} polls");
+}

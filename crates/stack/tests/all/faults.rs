@@ -180,3 +180,19 @@ async fn what_cannot_be_used_is_said_in_a_line() {
         assert_eq!((refused.kind(), refused.to_string()), (ErrorKind::InvalidInput, line.to_owned()));
     }
 }
+
+#[tokio::test]
+async fn sockets_fail_when_nobody_runs_the_stack_any_more() {
+    let (device, _other) = pair(ETHERNET, 256);
+    let (stack, runner) = Stack::with_runner(device, config(CLIENT)).unwrap();
+    let task = tokio::spawn(recoup_stack::tokio::run(runner));
+    let connect = TcpStream::connect(&stack, at(80));
+    let stop = async {
+        tokio::task::yield_now().await;
+        task.abort();
+    };
+    let (over, ()) = timeout(Duration::from_secs(3), async { tokio::join!(connect, stop) }).await.unwrap();
+    assert_eq!(over.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    let listener = TcpListener::bind(&stack, "192.0.2.1:80".parse().unwrap());
+    assert_eq!(listener.unwrap_err().kind(), ErrorKind::BrokenPipe);
+}

@@ -66,3 +66,19 @@ async fn a_dropped_listener_resets_whom_nobody_accepted() {
     assert_eq!(ours.read(&mut [0; 1]).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     assert_eq!(TcpStream::connect(&client, at(80)).await.unwrap_err().kind(), ErrorKind::ConnectionRefused);
 }
+
+#[tokio::test]
+async fn streams_outlive_the_listener_that_takes_any() {
+    let (client, server) = stacks(ETHERNET);
+    let listener = server.accept_any().unwrap();
+    let (ours, theirs) = tokio::join!(TcpStream::connect(&client, "8.8.8.8:53".parse().unwrap()), listener.accept());
+    let (mut ours, mut theirs) = (ours.unwrap(), theirs.unwrap().0);
+    drop(listener);
+    let exchange = async {
+        ours.write_all(b"hi").await.unwrap();
+        let mut received = [0; 2];
+        theirs.read_exact(&mut received).await.unwrap();
+        received
+    };
+    assert_eq!(timeout(Duration::from_secs(3), exchange).await.unwrap(), *b"hi");
+}

@@ -234,3 +234,14 @@ async fn a_proxy_between_two_stacks_copies_both_ways() {
     read.unwrap();
     assert!(received == sent);
 }
+
+#[tokio::test]
+async fn a_peek_says_that_the_peer_has_reset() {
+    let (client, server) = stacks(ETHERNET);
+    let listener = TcpListener::bind(&server, at(80)).unwrap();
+    let (ours, theirs) = tokio::join!(TcpStream::connect(&client, at(80)), listener.accept());
+    let ours = ours.unwrap();
+    theirs.unwrap().0.abort();
+    let over = std::future::poll_fn(|context| ours.poll_peek(context, &mut [0; 1])).await.unwrap_err();
+    assert_eq!(over.kind(), std::io::ErrorKind::ConnectionReset);
+}

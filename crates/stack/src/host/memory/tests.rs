@@ -3,6 +3,7 @@ use crate::{
     Config, VnetHeader,
     host::{Read, Secret},
 };
+use recoup_wire::{Endpoints, Flags, Payload, encode};
 use std::net::SocketAddr;
 
 const CLIENT: &str = "192.0.2.1";
@@ -144,4 +145,62 @@ fn a_receive_buffer_grows_with_what_is_read_and_not_beyond_the_share() {
         assert!(largest >= grown, "{largest} bytes of {memory}");
         assert!(largest <= memory as u64 / 2, "{largest} bytes of {memory}");
     }
+}
+
+#[test]
+fn a_writer_goes_on_although_others_hold_memory_for_good() {
+    const MEMORY: usize = 8 << 20;
+    let mut many = Many::new(300, MEMORY);
+    let connections = many.connections.clone();
+    let bytes = vec![7; 100_000];
+    for _ in 0..20 {
+        for (ours, _) in &connections[1..] {
+            many.client.write(many.now, *ours, &bytes).unwrap();
+        }
+        many.run(20);
+    }
+    assert!(many.server.memory() > MEMORY / 8 * 5, "{} bytes", many.server.memory());
+    while many.server.next_event().is_some() {}
+    // Its writes wait for events, as those of sockets do.
+    let (ours, theirs) = connections[0];
+    let (mut written, mut received, mut into, mut may_write) = (0, 0, vec![0; 100_000], true);
+    for _ in 0..5000 {
+        if may_write && written < bytes.len() {
+            let count = many.server.write(many.now, theirs, &bytes[written..]).unwrap();
+            written += count;
+            may_write = count > 0;
+        }
+        many.run(1);
+        while let Read::Bytes(count) = many.client.read(many.now, ours, &mut into).unwrap() {
+            received += count;
+        }
+        while let Some(event) = many.server.next_event() {
+            may_write |= event.connection == theirs && event.writable;
+        }
+    }
+    assert_eq!(received, bytes.len());
+}
+
+#[test]
+fn a_syn_with_data_does_not_need_memory() {
+    const MEMORY: usize = 4 << 20;
+    let mut many = Many::new(300, MEMORY);
+    let bytes = vec![7; 100_000];
+    for _ in 0..20 {
+        for (ours, _) in &many.connections.clone() {
+            many.client.write(many.now, *ours, &bytes).unwrap();
+        }
+        many.run(20);
+    }
+    let before = many.server.connections();
+    let ends = Endpoints { src: "192.0.2.3:5".parse().unwrap(), dst: SocketAddr::new(SERVER.parse().unwrap(), 80) };
+    let segment = Segment { flags: Flags::SYN, window: 500, payload_len: 1400, ..Segment::default() };
+    let mut syn = Vec::new();
+    encode(&segment, &ends, 1, Payload::Bytes(&[7; 1400]), &mut syn).unwrap();
+    let mut answers = 0;
+    many.server.on_packet(many.now, &syn, &mut |_: &[u8]| answers += 1);
+    while many.server.poll_transmit(many.now, &mut |_: &[u8]| answers += 1) {}
+    assert!(answers > 0, "a SYN without an answer");
+    many.run(100_000);
+    assert!(many.server.connections() <= before, "nobody ends it");
 }
