@@ -2,9 +2,9 @@
 //! permit it, the tests print that and pass. If RECOUP_REQUIRE_TOOLS is set, they fail instead.
 mod datagrams;
 mod faulty;
-mod interface;
+pub mod interface;
 mod offload;
-mod peers;
+pub mod peers;
 #[cfg(feature = "tokio")]
 mod tasks;
 
