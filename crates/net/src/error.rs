@@ -119,10 +119,42 @@ impl NetError {
     }
 }
 
+/// For programs whose errors are those of input and output.
+impl From<NetError> for io::Error {
+    fn from(error: NetError) -> Self {
+        use io::ErrorKind;
+        let kind = match &error {
+            NetError::System { source, .. } | NetError::Command { source, .. } => source.kind(),
+            NetError::Privilege { .. } | NetError::CaptureRights { .. } | NetError::NamespaceRights { .. } => {
+                ErrorKind::PermissionDenied
+            }
+            NetError::NoBlock | NetError::NestedTooDeep => ErrorKind::AddrNotAvailable,
+            NetError::UnknownInterface { .. } | NetError::UnknownNamespace { .. } => ErrorKind::NotFound,
+            NetError::Forwarding => ErrorKind::Unsupported,
+            NetError::Offloads | NetError::Unsuitable(_) | NetError::Chain(_) => ErrorKind::InvalidInput,
+            NetError::Host(error) => Self::from(*error).kind(),
+        };
+        Self::new(kind, error)
+    }
+}
+
 /// The path of this program, as a shell reads it.
 pub(crate) fn this_program() -> String {
     let path = std::env::current_exe().unwrap_or_else(|_| "recoup".into());
     let path = path.to_string_lossy();
     let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
     if is_plain { path.into_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_input_and_output_has_the_kind_and_the_text() {
+        let denied = NetError::system("make a TUN device")(io::Error::from(io::ErrorKind::PermissionDenied));
+        let text = denied.to_string();
+        let error = io::Error::from(denied);
+        assert_eq!((error.kind(), error.to_string()), (io::ErrorKind::PermissionDenied, text));
+    }
 }

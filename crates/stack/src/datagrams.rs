@@ -124,6 +124,26 @@ impl UdpSocket {
         Handle::open(stack, Host::udp_bind_any).map(Self)
     }
 
+    /// The next flow of a socket that takes any: a socket for the datagrams that one sender sends to one destination, and the
+    /// sender's address. The new socket has the first datagram, is connected to the sender, and answers from the
+    /// destination, its [`local_addr`](Self::local_addr). Flows that have a socket are not seen here any more.
+    ///
+    /// # Errors
+    /// When the socket does not take any, or the stack's device is gone.
+    pub fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(Self, SocketAddr)>> {
+        self.0
+            .poll_take(context, |host| host.udp_accept(self.0.id))
+            .map_ok(|(id, peer)| (Self(Handle { shard: self.0.shard.clone(), id }), peer))
+    }
+
+    /// Waits for the next flow; see [`poll_accept`](Self::poll_accept).
+    ///
+    /// # Errors
+    /// As [`poll_accept`](Self::poll_accept).
+    pub async fn accept(&self) -> io::Result<(Self, SocketAddr)> {
+        poll_fn(|context| self.poll_accept(context)).await
+    }
+
     /// Takes datagrams from `peer` alone from now on, and [`send`](Self::send)s to it. Calls then fail with what ICMP says
     /// of the peer.
     ///
@@ -191,6 +211,14 @@ impl UdpSocket {
         Ok(copy(&attempt(|context| self.poll_recv_datagram(context))?, into))
     }
 
+    /// As [`recv_datagram`](Self::recv_datagram). [`io::ErrorKind::WouldBlock`] if there is none.
+    ///
+    /// # Errors
+    /// As [`poll_recv_datagram`](Self::poll_recv_datagram).
+    pub fn try_recv_datagram(&self) -> io::Result<Datagram> {
+        attempt(|context| self.poll_recv_datagram(context))
+    }
+
     /// Sends a datagram once there is room. `from` is for a socket that takes any; `to` may be `None` if it is connected.
     ///
     /// # Errors
@@ -228,6 +256,22 @@ impl UdpSocket {
     /// As [`poll_send`](Self::poll_send).
     pub async fn send_from(&self, bytes: &[u8], from: SocketAddr, to: SocketAddr) -> io::Result<()> {
         poll_fn(|context| self.poll_send(context, Some(from), Some(to), bytes)).await
+    }
+
+    /// As [`send`](Self::send). [`io::ErrorKind::WouldBlock`] if there is no room.
+    ///
+    /// # Errors
+    /// As [`poll_send`](Self::poll_send).
+    pub fn try_send(&self, bytes: &[u8]) -> io::Result<()> {
+        attempt(|context| self.poll_send(context, None, None, bytes))
+    }
+
+    /// As [`send_from`](Self::send_from). [`io::ErrorKind::WouldBlock`] if there is no room.
+    ///
+    /// # Errors
+    /// As [`poll_send`](Self::poll_send).
+    pub fn try_send_from(&self, bytes: &[u8], from: SocketAddr, to: SocketAddr) -> io::Result<()> {
+        attempt(|context| self.poll_send(context, Some(from), Some(to), bytes))
     }
 
     /// As [`send_to`](Self::send_to). [`io::ErrorKind::WouldBlock`] if there is no room.

@@ -57,6 +57,7 @@ mod vnet;
 pub use config::{Config, TcpOptions};
 pub use datagrams::{PingSocket, RawSocket, UdpSocket};
 pub use driver::Driver;
+pub use host::{Datagram, EchoReply};
 pub use listener::{Incoming, TcpListener};
 pub use notice::Notice;
 pub use recoup_tcp::{Info, KeepAlive};

@@ -5,10 +5,12 @@ use crate::{
     host::{Host, HostError, Incoming as Syn, ListenerId},
     shard::Hold,
 };
+use futures_core::Stream;
 use std::{
     future::poll_fn,
     io,
     net::SocketAddr,
+    pin::Pin,
     task::{Context, Poll},
 };
 
@@ -113,6 +115,15 @@ impl TcpListener {
     /// When the stack's device is gone.
     pub async fn incoming(&self) -> io::Result<Incoming> {
         poll_fn(|context| self.poll_incoming(context)).await
+    }
+}
+
+/// The connections as [`TcpListener::accept`] gives them. The stream ends when the stack's device is gone.
+impl Stream for TcpListener {
+    type Item = (TcpStream, SocketAddr);
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_accept(context).map(Result::ok)
     }
 }
 

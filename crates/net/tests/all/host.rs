@@ -3,9 +3,9 @@
 mod datagrams;
 mod ecn;
 mod faulty;
-mod interface;
+pub mod interface;
 mod offload;
-mod peers;
+pub mod peers;
 #[cfg(feature = "tokio")]
 mod tasks;
 

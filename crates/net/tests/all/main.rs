@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod examples;
 mod faults;
 mod host;
 mod testbed;

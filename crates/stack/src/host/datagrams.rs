@@ -46,6 +46,8 @@ pub struct Datagram {
 pub(crate) enum Takes {
     /// UDP to this address, or to this port at every address.
     Udp(SocketAddr),
+    /// UDP of one flow to this address, whoever's it is: it is connected from the beginning.
+    Flow(SocketAddr),
     /// UDP that no other socket takes.
     Any,
     /// Echo replies with this identifier.
@@ -141,6 +143,8 @@ impl Datagrams {
                 self.bound.insert(local, index);
                 self.at_port.entry((local.is_ipv4(), local.port())).or_default().push(index);
             }
+            // Once it is connected.
+            Takes::Flow(_) => {}
             Takes::Any => self.any = Some(index),
             Takes::Echoes(identifier) => drop(self.echoes.insert(identifier, index)),
         }
@@ -177,6 +181,16 @@ impl Datagrams {
         Ok(())
     }
 
+    /// A new socket for the flow along `path`, of which `src` is where its datagrams come to. None must be connected so.
+    pub fn open_flow(&mut self, path: &Endpoints) -> DatagramId {
+        let id = self.add(Takes::Flow(path.src));
+        if let Ok(socket) = self.get_mut(id) {
+            socket.peer = Some(path.dst);
+        }
+        self.connected.insert(*path, id.index);
+        id
+    }
+
     /// Ends a socket.
     pub fn remove(&mut self, id: DatagramId) -> Result<(), HostError> {
         self.get_mut(id)?;
@@ -198,6 +212,11 @@ impl Datagrams {
                     if at.is_empty() {
                         self.at_port.remove(&port);
                     }
+                }
+            }
+            (Takes::Flow(local), peer) => {
+                if let Some(peer) = peer {
+                    self.connected.remove(&Endpoints { src: local, dst: peer });
                 }
             }
             (Takes::Any, _) => self.any = None,
@@ -279,7 +298,7 @@ impl Socket {
     /// The address that stands for where it takes datagrams.
     pub const fn local(&self) -> Option<SocketAddr> {
         match self.takes {
-            Takes::Udp(local) => Some(local),
+            Takes::Udp(local) | Takes::Flow(local) => Some(local),
             Takes::Any | Takes::Echoes(_) => None,
         }
     }

@@ -47,6 +47,9 @@ pub enum HostError {
     /// Nobody said where the datagram goes, or where it comes from.
     #[error("datagram without destination or source: a connected socket, or addresses expected")]
     NotConnected,
+    /// Only a socket that takes any destination has flows.
+    #[error("no flows of datagrams: the socket is bound or connected, and only one that takes any has them")]
+    NotAny,
     /// It does not fit in a packet.
     #[error("packet of {len} bytes: {most} at most")]
     TooLong {
@@ -78,7 +81,7 @@ impl From<HostError> for io::Error {
             HostError::Exhausted(_) => ErrorKind::QuotaExceeded,
             HostError::Unknown => ErrorKind::NotConnected,
             HostError::NotWritable => ErrorKind::BrokenPipe,
-            HostError::NotConnected | HostError::TooLong { .. } => ErrorKind::InvalidInput,
+            HostError::NotConnected | HostError::NotAny | HostError::TooLong { .. } => ErrorKind::InvalidInput,
             HostError::Full => ErrorKind::WouldBlock,
             HostError::Rejected { why, .. } => kind_of(why),
             HostError::Ended(Closed::Gracefully) => ErrorKind::BrokenPipe,

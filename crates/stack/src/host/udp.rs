@@ -52,6 +52,35 @@ impl Host {
         }
     }
 
+    /// Takes out the oldest datagram of the socket that takes any, and opens a socket for its flow: what its sender sends to
+    /// that destination, whoever's address it is. The new socket has the datagram and is connected to its sender, which is
+    /// returned, too. Datagrams of flows that have a socket go there. `None` if no datagram begins a flow.
+    ///
+    /// # Errors
+    /// When the socket does not take any.
+    pub fn udp_accept(&mut self, id: DatagramId) -> Result<Option<(DatagramId, SocketAddr)>, HostError> {
+        loop {
+            let socket = self.datagrams.get_mut(id)?;
+            if socket.takes != Takes::Any {
+                return Err(HostError::NotAny);
+            }
+            let Some(datagram) = socket.take() else {
+                return Ok(None);
+            };
+            let ends = Endpoints { src: datagram.source, dst: datagram.destination };
+            let path = ends.reverse();
+            let is_known = self.datagrams.find_connected(&path).is_some();
+            let opened = (!is_known).then(|| self.datagrams.open_flow(&path));
+            if let Some((index, _)) = self.datagrams.find_connected(&path) {
+                let room = self.datagrams.put(index, &ends, &datagram.bytes, datagram.ecn);
+                self.stats.datagrams_dropped += u64::from(!room);
+            }
+            if let Some(opened) = opened {
+                return Ok(Some((opened, ends.src)));
+            }
+        }
+    }
+
     /// Connects a socket to `peer`: it takes datagrams only from there from now on, and learns what ICMP says of them.
     /// What waits already stays. A socket that is bound to every address is bound to one by this.
     ///
@@ -113,7 +142,11 @@ impl Host {
             (Takes::Any, Some(from)) if is_unicast(from.ip()) => {
                 SocketAddr::new(self.source_for(from.ip(), dst)?, from.port())
             }
-            (Takes::Udp(_) | Takes::Any, Some(from)) => return Err(HostError::NotOurs(from.ip())),
+            (Takes::Flow(local), None) if is_unicast(local.ip()) => {
+                SocketAddr::new(self.source_for(local.ip(), dst)?, local.port())
+            }
+            (Takes::Udp(_) | Takes::Flow(_) | Takes::Any, Some(from)) => return Err(HostError::NotOurs(from.ip())),
+            (Takes::Flow(local), None) => return Err(HostError::NotOurs(local.ip())),
             (Takes::Any, None) => return Err(HostError::NotConnected),
             (Takes::Echoes(_), _) => return Err(HostError::Unknown),
         };

@@ -46,9 +46,14 @@ async fn any_destination_is_answered_from_its_address() {
     ours.send_to(b"where?", there).await.unwrap();
     let asked = any.recv_datagram().await.unwrap();
     assert_eq!((asked.destination, &*asked.bytes), (there, &b"where?"[..]));
+    assert_eq!(any.try_recv_datagram().unwrap_err().kind(), ErrorKind::WouldBlock);
     any.send_from(b"here", asked.destination, asked.source).await.unwrap();
+    any.try_send_from(b"there", asked.destination, asked.source).unwrap();
     let mut into = [0; 9];
-    assert_eq!(ours.recv_from(&mut into).await.unwrap(), (4, there));
+    for answer in [b"here".to_vec(), b"there".to_vec()] {
+        assert_eq!(ours.recv_from(&mut into).await.unwrap(), (answer.len(), there));
+        assert!(into.starts_with(&answer));
+    }
 }
 
 #[tokio::test]
@@ -118,4 +123,49 @@ async fn a_sender_that_waits_for_room_does_not_spin() {
     };
     assert!(timeout(Duration::from_millis(300), send).await.is_err());
     assert!(polls < 1000, "{polls} polls");
+}
+
+#[tokio::test]
+async fn each_flow_to_any_destination_has_a_socket() {
+    let (client, server) = stacks(ETHERNET);
+    let any = UdpSocket::bind_any(&server).unwrap();
+    let clients = [(); 2].map(|()| UdpSocket::bind(&client, "0.0.0.0:0".parse().unwrap()).unwrap());
+    let resolvers = ["8.8.8.8:53", "9.9.9.9:53", "192.0.2.2:53"].map(|resolver| resolver.parse().unwrap());
+    // All wait before the first flow is accepted; the second round belongs to the same flows.
+    for round in 0..2 {
+        for (ours, resolver) in clients.iter().flat_map(|ours| resolvers.map(|resolver| (ours, resolver))) {
+            ours.send_to(&[round], resolver).await.unwrap();
+        }
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let mut flows = Vec::new();
+    while let Ok(accepted) = timeout(Duration::from_millis(50), any.accept()).await {
+        flows.push(accepted.unwrap());
+    }
+    assert_eq!(flows.len(), 6);
+    let mut into = [0; 9];
+    for (flow, peer) in &flows {
+        assert_eq!(flow.peer_addr(), Some(*peer));
+        for round in 0..2 {
+            assert_eq!(flow.recv(&mut into).await.unwrap(), 1);
+            assert_eq!(into[0], round);
+        }
+        flow.try_send(b"here").unwrap();
+        let asked = flow.local_addr().unwrap();
+        let ours = clients.iter().find(|ours| ours.local_addr().unwrap().port() == peer.port()).unwrap();
+        let answer = ours.recv_from(&mut into).await.unwrap();
+        assert_eq!(answer, (4, asked));
+    }
+    // A flow that is let go of begins anew, and the others go on.
+    let (flow, _) = flows.remove(0);
+    let there = flow.local_addr().unwrap();
+    drop(flow);
+    clients[0].send_to(b"again", there).await.unwrap();
+    clients[0].send_to(b"on", flows[0].0.local_addr().unwrap()).await.unwrap();
+    let (flow, _) = any.accept().await.unwrap();
+    assert_eq!(flow.local_addr(), Some(there));
+    assert_eq!(flow.recv(&mut into).await.unwrap(), 5);
+    assert_eq!(flows[0].0.recv(&mut into).await.unwrap(), 2);
+    let bound = UdpSocket::bind(&server, at(9)).unwrap();
+    assert_eq!(bound.accept().await.unwrap_err().kind(), ErrorKind::InvalidInput);
 }

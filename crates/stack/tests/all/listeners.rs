@@ -1,6 +1,7 @@
 //! Connections to any address, and decisions about SYNs.
 
 use super::*;
+use futures_util::StreamExt;
 use recoup_stack::{TcpOptions, TcpStream};
 use std::{io::ErrorKind, time::Duration};
 use tokio::{
@@ -54,6 +55,17 @@ async fn the_application_decides_before_the_handshake() {
     let ignore = async { listener.incoming().await.unwrap().ignore() };
     let (ours, ()) = tokio::join!(connect, ignore);
     assert!(ours.is_err());
+}
+
+#[tokio::test]
+async fn a_listener_is_a_stream_of_connections() {
+    let (client, server) = stacks(ETHERNET);
+    let mut listener = recoup_stack::TcpListener::bind(&server, at(80)).unwrap();
+    let (ours, accepted) = tokio::join!(TcpStream::connect(&client, at(80)), listener.next());
+    assert_eq!(ours.as_ref().unwrap().local_addr(), accepted.unwrap().1);
+    // The other end of the device goes with the last socket.
+    drop((ours, client));
+    assert!(timeout(Duration::from_secs(5), listener.next()).await.unwrap().is_none());
 }
 
 #[tokio::test]

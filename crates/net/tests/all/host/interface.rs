@@ -35,7 +35,7 @@ pub fn ip_in(namespace: &Namespace, lines: &'static [&'static str]) {
 }
 
 /// Joins two namespaces by a pair of devices that are up.
-fn join(near: &Namespace, name: &'static str, far: &Namespace, far_name: &'static str) {
+pub fn join(near: &Namespace, name: &'static str, far: &Namespace, far_name: &'static str) {
     let thread = far.run(|| rustix::thread::gettid().as_raw_nonzero().to_string()).unwrap();
     let add = move || {
         ip(&format!("link add {name} type veth peer name {far_name} netns {thread}"));
