@@ -21,10 +21,11 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.shard.call(|inner, _| {
-            inner.datagrams.remove(&self.id);
+        // The wakers are dropped when the lock is released, because they may own tasks with sockets.
+        let _waiters = self.shard.call(|inner, _| {
             // Sockets of echoes are closed alike. An error would say that it is closed.
             let _ = inner.host.udp_close(self.id);
+            inner.datagrams.remove(&self.id)
         });
     }
 }

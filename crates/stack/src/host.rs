@@ -91,6 +91,11 @@ use crate::{Config, TcpOptions};
 /// How long an unanswered SYN-ACK keeps a connection (Linux's five retransmissions).
 const EMBRYONIC_LIFE: Duration = Duration::from_secs(63);
 
+/// How long a connection nobody owns waits for an ACK of more data. A peer that keeps its window closed would otherwise hold
+/// it, and what was written, for ever. Linux gives up after about as long: when the backoff of its probes reaches two
+/// minutes (tcp_probe_timer).
+const ORPHAN_STALL: Duration = Duration::from_secs(240);
+
 /// How long a connection nobody owns waits for its peer's FIN (Linux's tcp_fin_timeout).
 const ORPHAN_LIFE: Duration = Duration::from_secs(60);
 

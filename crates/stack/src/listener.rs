@@ -23,9 +23,10 @@ pub struct TcpListener {
 
 impl Drop for TcpListener {
     fn drop(&mut self) {
-        self.shard.call(|inner, _| {
-            inner.listeners.remove(&self.id);
+        // The wakers are dropped when the lock is released, because they may own tasks with sockets.
+        let _wakers = self.shard.call(|inner, _| {
             inner.host.stop_listening(self.id);
+            inner.listeners.remove(&self.id)
         });
     }
 }

@@ -63,9 +63,12 @@ impl Stack {
         TcpListener::open(self, |host| host.listen_any(options))
     }
 
-    /// Tells `notify` from now on what happens to the device: each notice is one line. It must not wait.
+    /// Tells `notify` from now on what happens to the device: each notice is one line. It must not wait, and should not own
+    /// a clone of the stack or a socket of it: the stack would never be unused.
     pub fn on_notice(&self, notify: impl Fn(&Notice) + Send + Sync + 'static) {
-        self.shard.call(|inner, _| inner.notify = Some(std::sync::Arc::new(notify)));
+        let before = self.shard.call(|inner, _| inner.notify.replace(std::sync::Arc::new(notify)));
+        // Not under the lock: what it owns may be the stack's.
+        drop(before);
     }
 
     /// Counters.

@@ -27,10 +27,11 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.shard.call(|inner, now| {
-            inner.connections.remove(&self.id);
+        // The wakers are dropped when the lock is released, because they may own tasks with sockets.
+        let _waiters = self.shard.call(|inner, now| {
             // An error says that it was aborted.
             let _ = inner.host.release(now, self.id);
+            inner.connections.remove(&self.id)
         });
     }
 }

@@ -1,10 +1,10 @@
 //! One connection of a host: what the host adds to [`recoup_tcp::Connection`].
 
 use recoup_tcp::{self as tcp, Config, Notices, SendLimits, State};
-use recoup_units::Instant;
+use recoup_units::{Instant, Offset};
 use recoup_wire::{Endpoints, Flags, Segment};
 
-use super::{ConnectionId, EMBRYONIC_LIFE, Event, ListenerId, ORPHAN_LIFE, memory::Growth};
+use super::{ConnectionId, EMBRYONIC_LIFE, Event, ListenerId, ORPHAN_LIFE, ORPHAN_STALL, memory::Growth};
 
 /// How a connection began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,11 @@ pub(crate) struct Connection {
     seen: Notices,
     /// The handshake is done, or was.
     pub opened: bool,
-    /// When the host gives up a handshake that is not done, or a released connection whose peer does not
-    /// close.
+    /// When the host gives up a handshake that is not done, or a released connection whose peer neither takes more data
+    /// nor closes.
     patience: Option<Instant>,
+    /// Up to where the peer had acknowledged when that was set for a released connection.
+    orphan_una: Option<Offset>,
 }
 
 impl Connection {
@@ -75,6 +77,7 @@ impl Connection {
             seen: Notices::default(),
             opened: false,
             patience: None,
+            orphan_una: None,
         }
     }
 
@@ -93,6 +96,7 @@ impl Connection {
         self.seen = Notices::default();
         self.opened = false;
         self.patience = None;
+        self.orphan_una = None;
     }
 
     /// A segment of this connection arrived, with its payload.
@@ -130,12 +134,26 @@ impl Connection {
             self.opened = true;
             self.patience = None;
         }
-        if self.released && self.tcp.state() == State::FinWait2 && self.patience.is_none() {
-            self.patience = Some(now + ORPHAN_LIFE);
+        if self.released {
+            self.limit_orphan(now);
         }
         // Nobody knows of a connection that came and did not get as far as open.
         let known = self.opened || self.origin.listener().is_none();
         known && !self.released && notices != self.seen
+    }
+
+    /// Nobody owns it: its peer must go on acknowledging, and then close.
+    fn limit_orphan(&mut self, now: Instant) {
+        let life = match self.tcp.state() {
+            State::FinWait1 | State::Closing | State::LastAck => ORPHAN_STALL,
+            State::FinWait2 => ORPHAN_LIFE,
+            _ => return,
+        };
+        let una = Some(self.tcp.endpoint().sender().una());
+        if self.orphan_una != una {
+            self.orphan_una = una;
+            self.patience = Some(now + life);
+        }
     }
 
     /// Takes out what there is to tell.

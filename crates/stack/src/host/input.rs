@@ -110,7 +110,7 @@ impl Host {
     fn addressee(&mut self, now: Instant, decoded: &Decoded) -> Addressee {
         let path = decoded.endpoints.reverse();
         let Some(index) = self.table.find_again(&path) else {
-            return match self.time_waits.on_segment(now, &path, &decoded.segment) {
+            return match self.time_waits.on_segment(now, &path, &decoded.segment, self.config.most_time_waits) {
                 None | Some(TimeWaitAnswer::Ended) => self.welcome(now, decoded, None),
                 Some(TimeWaitAnswer::BeginsAnew(least)) => self.welcome(now, decoded, Some(least)),
                 Some(TimeWaitAnswer::Nothing) => Addressee::TimeWait(None),

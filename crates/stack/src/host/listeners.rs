@@ -46,6 +46,8 @@ pub(crate) struct Listener {
     pub ready: VecDeque<ConnectionId>,
     /// SYNs that wait for a decision and that the application has not taken, oldest first.
     unseen: VecDeque<Endpoints>,
+    /// It waits among those with such SYNs.
+    asks: bool,
 }
 
 impl Listener {
@@ -120,7 +122,7 @@ impl Listeners {
     pub fn keep_syn(
         &mut self,
         now: Instant,
-        listener: ListenerId,
+        id: ListenerId,
         path: Endpoints,
         segment: Segment,
         least_isn: Option<SeqNumber>,
@@ -128,15 +130,17 @@ impl Listeners {
         if self.waiting.contains_key(&path) {
             return true;
         }
-        self.forget_old(now, listener);
-        if !self.take_place(listener) {
+        self.forget_old(now, id);
+        if !self.take_place(id) {
             return false;
         }
-        self.waiting.insert(path, Waiting { listener, segment, least_isn, since: now });
-        if let Some(listener) = self.by_id.get_mut(&listener) {
+        self.waiting.insert(path, Waiting { listener: id, segment, least_isn, since: now });
+        if let Some(listener) = self.by_id.get_mut(&id) {
             listener.unseen.push_back(path);
+            if !std::mem::replace(&mut listener.asks, true) {
+                self.asking.push_back(id);
+            }
         }
-        self.asking.push_back(listener);
         true
     }
 
@@ -261,9 +265,14 @@ impl Host {
         Some(Incoming { listener: id, path })
     }
 
-    /// Takes out a listener with a SYN about which the application is to decide and which nobody was told of.
+    /// Takes out a listener with SYNs about which the application is to decide and which nobody was told of. Treat it as an
+    /// edge: take out [incoming](Self::next_incoming) ones until there is none.
     pub fn next_asking(&mut self) -> Option<ListenerId> {
-        self.listeners.asking.pop_front()
+        let id = self.listeners.asking.pop_front()?;
+        if let Some(listener) = self.listeners.get_mut(id) {
+            listener.asks = false;
+        }
+        Some(id)
     }
 
     /// Answers a SYN: the connection opens. It is accepted already.
@@ -271,25 +280,38 @@ impl Host {
     /// # Errors
     /// When the SYN does not wait any more, or there are as many connections as there may be.
     pub fn admit(&mut self, now: Instant, path: &Endpoints, options: &TcpOptions) -> Result<ConnectionId, HostError> {
-        let (segment, least_isn) = self.listeners.take_syn(path).ok_or(HostError::Unknown)?;
+        let syn = self.listeners.take_syn(path).ok_or(HostError::Unknown)?;
         if self.table.len() >= self.config.most_connections {
             return Err(HostError::Exhausted(path.dst));
         }
+        Ok(self.answer(now, path, options, syn))
+    }
+
+    /// The connection that a SYN opens.
+    fn answer(
+        &mut self,
+        now: Instant,
+        path: &Endpoints,
+        options: &TcpOptions,
+        (segment, least_isn): (Segment, Option<SeqNumber>),
+    ) -> ConnectionId {
         let index = self.open(now, *path, Some(options), Origin::Admitted, least_isn);
         if let Some(connection) = self.table.at_mut(index) {
             connection.deliver(now, &segment, &[]);
         }
         self.mark_dirty(index);
-        Ok(self.table.id(index))
+        self.table.id(index)
     }
 
     /// Refuses the connection that a SYN asks for: its sender is reset.
     ///
     /// # Errors
-    /// As [`admit`](Self::admit).
+    /// When the SYN does not wait any more.
     pub fn refuse(&mut self, now: Instant, path: &Endpoints) -> Result<(), HostError> {
         let options = self.config.tcp;
-        let id = self.admit(now, path, &options)?;
+        let syn = self.listeners.take_syn(path).ok_or(HostError::Unknown)?;
+        // It lives until the next transmission, whatever the number of connections is.
+        let id = self.answer(now, path, &options, syn);
         self.abort(id)
     }
 

@@ -176,13 +176,25 @@ impl TimeWaits {
         });
     }
 
-    /// Takes in a segment along `path`. `None` if no connection there is in TIME-WAIT.
-    pub fn on_segment(&mut self, now: Instant, path: &Endpoints, segment: &Segment) -> Option<TimeWaitAnswer> {
+    /// Takes in a segment along `path`. `None` if no connection there is in TIME-WAIT. The bound is as for
+    /// [`insert`](Self::insert), because a wait that begins anew is a new entry.
+    pub fn on_segment(
+        &mut self,
+        now: Instant,
+        path: &Endpoints,
+        segment: &Segment,
+        most: usize,
+    ) -> Option<TimeWaitAnswer> {
         if self.len() == 0 {
             return None;
         }
+        let others = if path.src.is_ipv4() { self.v6.entries.len() } else { self.v4.entries.len() };
         of_version!(self, path, None, |entries, ends| {
-            entries.on_segment(&self.hasher, ends, |wait| wait.on_segment(now, segment))
+            let answer = entries.on_segment(&self.hasher, ends, |wait| wait.on_segment(now, segment));
+            if others + entries.entries.len() > most {
+                entries.pop(&self.hasher);
+            }
+            answer
         })
     }
 

@@ -196,3 +196,16 @@ async fn sockets_fail_when_nobody_runs_the_stack_any_more() {
     let listener = TcpListener::bind(&stack, "192.0.2.1:80".parse().unwrap());
     assert_eq!(listener.unwrap_err().kind(), ErrorKind::BrokenPipe);
 }
+
+#[tokio::test]
+async fn a_handler_of_notices_that_owns_the_stack_can_be_replaced() {
+    let (client, _server, _, _) = controlled();
+    let own = client.clone();
+    client.on_notice(move |_| assert_eq!(own.connections(), 0));
+    let (sender, done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        client.on_notice(|_| {});
+        sender.send(()).unwrap();
+    });
+    done.recv_timeout(Duration::from_secs(3)).unwrap();
+}

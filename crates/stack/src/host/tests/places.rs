@@ -59,3 +59,56 @@ fn options_of_a_listener_hold_for_later_connections() {
     pair.server.stop_listening(listener);
     assert_eq!(pair.server.set_listener_options(listener, &options), Err(HostError::Unknown));
 }
+
+#[test]
+fn a_released_connection_does_not_wait_for_ever_for_a_closed_window() {
+    let mut pair = Pair::new();
+    let (ours, theirs) = pair.open();
+    let mut written = 0;
+    for _ in 0..200 {
+        written += pair.server.write(pair.now, theirs, &[7; 100_000]).unwrap();
+        pair.run(100);
+    }
+    assert!(written > 0 && pair.server.unacknowledged(theirs) > Some(0));
+    pair.server.release(pair.now, theirs).unwrap();
+    // The peer answers each probe and never reads.
+    pair.run(2 * 3_600_000);
+    assert!(pair.client.state(ours).is_some());
+    assert_eq!(pair.server.connections(), 0);
+}
+
+#[test]
+fn a_refusal_needs_no_place() {
+    let mut pair = Pair::new();
+    let config = Config { most_connections: 1, ..Config::new([SERVER.parse().unwrap()]) };
+    pair.server = Host::new(config, 1500, Secret::from_key([7; 16]));
+    let options = crate::TcpOptions { decide_first: true, ..pair.server.config().tcp };
+    let listener = pair.server.listen_with("192.0.2.2:80".parse().unwrap(), &options).unwrap();
+    let ask = |pair: &mut Pair| {
+        let ours = pair.client.connect(pair.now, "192.0.2.2:80".parse().unwrap()).unwrap();
+        pair.run(100);
+        (ours, pair.server.next_incoming(listener).unwrap().path)
+    };
+    let (_, path) = ask(&mut pair);
+    pair.server.admit(pair.now, &path, &options).unwrap();
+    let (ours, path) = ask(&mut pair);
+    pair.server.refuse(pair.now, &path).unwrap();
+    pair.run(100);
+    assert_eq!(pair.client.state(ours), Some(recoup_tcp::State::Closed(Closed::ByReset)));
+    assert_eq!(pair.server.connections(), 1);
+}
+
+#[test]
+fn listeners_that_ask_do_not_pile_up() {
+    let mut pair = Pair::new();
+    pair.server = host(SERVER);
+    let options = crate::TcpOptions { decide_first: true, ..pair.server.config().tcp };
+    let listener = pair.server.listen_with("192.0.2.2:80".parse().unwrap(), &options).unwrap();
+    for _ in 0..10 {
+        pair.client.connect(pair.now, "192.0.2.2:80".parse().unwrap()).unwrap();
+        pair.run(100);
+        let path = pair.server.next_incoming(listener).unwrap().path;
+        pair.server.ignore(&path);
+    }
+    assert_eq!(std::iter::from_fn(|| pair.server.next_asking()).count(), 1);
+}

@@ -52,7 +52,7 @@ fn entries_answer_and_end() {
         let mut waits = TimeWaits::default();
         waits.insert(&path(version, 1), first.0, 10);
         waits.insert(&path(version, 2), last.0, 10);
-        let mut answer = |now, port| waits.on_segment(Instant::from_millis(now), &path(version, port), &last.1);
+        let mut answer = |now, port| waits.on_segment(Instant::from_millis(now), &path(version, port), &last.1, 10);
         assert!(matches!(answer(21_000, 2), Some(TimeWaitAnswer::Acknowledge(_))));
         assert_eq!(answer(21_000, 3), None);
         // The repeated FIN starts the wait anew.
@@ -79,4 +79,17 @@ fn beyond_the_bound_the_oldest_goes() {
     // The same path again is the same entry.
     waits.insert(&path(4, 15), wait, 100);
     assert!(waits.has(&path(4, 15)));
+}
+
+#[test]
+fn waits_that_begin_anew_stay_within_the_bound() {
+    let (wait, last) = waiting(Instant::ZERO);
+    let mut waits = TimeWaits::default();
+    waits.insert(&path(4, 1), wait, 10);
+    for second in 1..50 {
+        let answer = waits.on_segment(Instant::from_millis(second * 1000), &path(4, 1), &last, 10);
+        assert!(matches!(answer, Some(TimeWaitAnswer::Acknowledge(_))), "{answer:?}");
+    }
+    assert!(waits.len() <= 10, "{} entries", waits.len());
+    assert!(waits.has(&path(4, 1)));
 }
