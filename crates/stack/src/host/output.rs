@@ -17,8 +17,9 @@ use recoup_wire::{
     CommonHeaders, Ecn, Endpoints, Flags, IpFields, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len,
 };
 
-use super::{Host, ListenerId, Secret, Stats, challenge::ChallengeBudget};
+use super::{Connection, Host, ListenerId, Secret, Stats, challenge::ChallengeBudget};
 use crate::{LONGEST_SUPER_PACKET, VnetHeader};
+use std::collections::VecDeque;
 
 /// Segments a connection sends before others have their turn.
 const BURST: u32 = 64;
@@ -252,6 +253,14 @@ impl Host {
             }
             self.transmit(now, index, sink);
         }
+        // Those without a turn for want of room may have something to read.
+        for place in 0..self.dirty.len() {
+            if sink.room() == 0
+                && let Some(&index) = self.dirty.get(place)
+            {
+                self.announce(now, index);
+            }
+        }
         waiting || !self.dirty.is_empty()
     }
 
@@ -390,16 +399,26 @@ impl Host {
         }
     }
 
+    /// Announces a connection's news before its turn, unless it first has to wait to be accepted.
+    fn announce(&mut self, now: Instant, index: u32) {
+        if let Some(connection) = self.table.at_mut(index).filter(|connection| !connection.embryonic) {
+            Self::note_news(&mut self.events, now, index, connection);
+        }
+    }
+
+    fn note_news(events: &mut VecDeque<u32>, now: Instant, index: u32, connection: &mut Connection) {
+        if connection.note_news(now) && !std::mem::replace(&mut connection.announced, true) {
+            events.push_back(index);
+        }
+    }
+
     /// After a connection's turn: announces its news, frees it if it is over, and sets its next timer.
     fn settle(&mut self, now: Instant, index: u32) {
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
         connection.tcp.give_back_unused_memory(connection.released);
-        let news = connection.note_news(now);
-        if news && !std::mem::replace(&mut connection.announced, true) {
-            self.events.push_back(index);
-        }
+        Self::note_news(&mut self.events, now, index, connection);
         let (closed, opened) = (connection.tcp.is_closed(), connection.opened);
         let listener = connection.origin.listener();
         let unknown = listener.is_some() && !opened;

@@ -72,3 +72,32 @@ fn limits_can_be_changed() {
     pair.client.set_limits(ours, SendLimits { buffer: 3000, unsent: u64::MAX }).unwrap();
     assert_eq!(pair.client.write(pair.now, ours, &[1; 5000]), Ok(2000));
 }
+
+/// A sink without room.
+struct Full;
+
+impl Sink for Full {
+    fn send(&mut self, _: &[u8]) {
+        panic!("there is no room");
+    }
+
+    fn room(&self) -> usize {
+        0
+    }
+}
+
+#[test]
+fn what_arrives_is_announced_although_nothing_can_be_sent() {
+    let mut pair = Pair::new();
+    let (ours, theirs) = pair.open();
+    pair.client.write(pair.now, ours, b"hi").unwrap();
+    pair.client.close(pair.now, ours).unwrap();
+    let mut packets: Vec<Vec<u8>> = Vec::new();
+    while pair.client.poll_transmit(pair.now, &mut |packet: &[u8]| packets.push(packet.to_vec())) {}
+    for packet in packets {
+        pair.server.on_packet(pair.now, &packet, &mut Full);
+    }
+    assert!(pair.server.poll_transmit(pair.now, &mut Full));
+    let event = pair.server.next_event().unwrap();
+    assert!((event.connection, event.readable) == (theirs, true), "{event:?}");
+}
