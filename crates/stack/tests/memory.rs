@@ -57,7 +57,6 @@ impl Test {
             window: 60_000,
             payload_len,
             options,
-            ..Segment::default()
         };
         self.packet.clear();
         encode(&segment, &Self::path(client), 1, Payload::Fill(7), &mut self.packet).unwrap();

@@ -70,8 +70,11 @@ impl Device for Controlled {
     }
 }
 
-/// A client over a device under control, a server, and the client's notices as text.
-fn controlled() -> (Stack, Stack, Arc<Mutex<State>>, Arc<Mutex<Vec<String>>>) {
+/// Notices as text.
+type Heard = Arc<Mutex<Vec<String>>>;
+
+/// A client over a device under control, a server, and the client's notices.
+fn controlled() -> (Stack, Stack, Arc<Mutex<State>>, Heard) {
     let (first, second) = pair(ETHERNET, 256);
     let state = Arc::new(Mutex::new(State::default()));
     let client = Stack::new(Controlled { device: first, state: Arc::clone(&state) }, config(CLIENT)).unwrap();
