@@ -85,9 +85,12 @@ fn poll_send(
     context: &Context<'_>,
     send: impl FnOnce(&mut Host) -> Result<(), HostError>,
 ) -> Poll<io::Result<()>> {
-    shard.call(|inner, _| match send(&mut inner.host) {
-        Err(HostError::Full) => wait(inner, context, |inner| &mut inner.room),
-        sent => Poll::Ready(sent.map_err(Into::into)),
+    shard.call(|inner, _| match inner.check() {
+        Err(gone) => Poll::Ready(Err(gone)),
+        Ok(()) => match send(&mut inner.host) {
+            Err(HostError::Full) => wait(inner, context, |inner| &mut inner.room),
+            sent => Poll::Ready(sent.map_err(Into::into)),
+        },
     })
 }
 

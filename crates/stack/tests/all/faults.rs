@@ -2,7 +2,7 @@
 
 use super::*;
 use recoup_stack::{
-    KeepAlive, Notice, TcpListener, TcpStream, VnetHeader,
+    KeepAlive, Notice, TcpListener, TcpStream, UdpSocket, VnetHeader,
     device::{Batch, Device, PairDevice},
 };
 use std::{
@@ -139,11 +139,13 @@ async fn a_device_that_is_gone_ends_everything() {
     let (client, server, _, notices) = controlled();
     let (mut ours, theirs) = open(&client, &server).await;
     let listener = TcpListener::bind(&client, "192.0.2.1:81".parse().unwrap()).unwrap();
+    let datagrams = UdpSocket::bind(&client, "192.0.2.1:53".parse().unwrap()).unwrap();
     theirs.abort();
     drop(server);
     let over = timeout(Duration::from_secs(5), listener.accept()).await.unwrap().unwrap_err();
     assert_eq!(over.kind(), ErrorKind::BrokenPipe);
     assert!(ours.read(&mut [0; 5]).await.is_err());
+    assert_eq!(datagrams.send_to(b"x", at(53)).await.unwrap_err().kind(), ErrorKind::BrokenPipe);
     assert_eq!(TcpStream::connect(&client, at(80)).await.unwrap_err().kind(), ErrorKind::BrokenPipe);
     assert_eq!(notices.lock().unwrap().len(), 1, "{notices:?}");
     assert!(notices.lock().unwrap()[0].starts_with("the device is gone: "), "{notices:?}");
