@@ -81,7 +81,8 @@ impl Stack {
         self.shard.call(|inner, _| inner.host.connections())
     }
 
-    /// Is ready once all connections are over or in TIME-WAIT: everything that was written is acknowledged.
+    /// Is ready once no connection is left but those in TIME-WAIT, so that everything that was written is acknowledged. A
+    /// stream that is not dropped counts, though it may be over.
     pub fn poll_finished(&self, context: &mut Context<'_>) -> Poll<()> {
         self.shard.call(|inner, _| match inner.gone.is_some() || !inner.host.has_unfinished() {
             true => Poll::Ready(()),
@@ -92,7 +93,7 @@ impl Stack {
         })
     }
 
-    /// Waits until all connections are over or in TIME-WAIT.
+    /// Waits as [`poll_finished`](Self::poll_finished) does.
     pub async fn finished(&self) {
         poll_fn(|context| self.poll_finished(context)).await;
     }
