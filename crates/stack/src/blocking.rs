@@ -96,7 +96,8 @@ impl Stack {
         self.0.connections()
     }
 
-    /// Waits until all connections are over or in TIME-WAIT, for `timeout` at most. Returns whether they are.
+    /// Waits until no connection is left but those in TIME-WAIT, for `timeout` at most. Returns whether that is so. A stream
+    /// that somebody holds is a connection that is left.
     pub fn finish(&self, timeout: Duration) -> bool {
         let finished = async {
             self.0.finished().await;

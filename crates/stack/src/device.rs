@@ -43,6 +43,10 @@ pub struct Properties {
 }
 
 /// Something that carries IP packets. No call waits.
+///
+/// A stack calls its device while it holds its lock. So a device, and a function that a [`Tapped`] device calls, must not use
+/// a socket of the same stack. A device in memory wakes the other end meanwhile: a waker that polls its task at once must not
+/// do so with a socket of this stack.
 pub trait Device {
     /// What the device is like. Asked now and then, because an MTU may change.
     fn properties(&mut self) -> Properties;

@@ -16,19 +16,15 @@
 //! segments to no connection (RFC 9293 §3.10.7.1), the budget of challenge ACKs (RFC 5961 §7), path MTU
 //! (RFC 1191, RFC 8201), checksums, echo replies (RFC 792, RFC 4443), and when to wake.
 //!
-//! Nothing scans the connections. Timers are an ordered set with one entry per connection, which moves only
+//! Nothing looks at all connections, except when memory is scarce or the link's MTU falls. Timers are an ordered set with one entry per connection, which moves only
 //! when the connection must wake earlier. Connections with something to transmit stand in a queue. Segments
 //! are answered when a batch has been read. Out-of-order segments are answered at once, because the peer
 //! counts dupACKs.
 //!
-//! A connection in TIME-WAIT that its application has let go of is kept in an entry of at most 60 bytes.
+//! A connection in TIME-WAIT that its application has let go of is kept in an entry of at most 64 bytes.
 //!
 //! Beside TCP there are sockets of [UDP](Host::udp_bind) and of [echoes](Host::ping_open), and [raw packets](Host::set_raw).
 //! Their packets share a bounded queue, which leaves before the connections' segments.
-//!
-//! Deviation: a segment that
-//! turned out too long for its path is cut when it is retransmitted, which waits for the retransmission
-//! timer.
 
 mod challenge;
 mod connection;
@@ -37,6 +33,7 @@ mod error;
 mod icmp;
 mod input;
 mod listeners;
+mod look;
 mod memory;
 mod others;
 mod outbox;
@@ -78,8 +75,7 @@ use memory::Budget;
 use outbox::Outbox;
 use raw::RawQueue;
 use reassembly::Reassembly;
-use recoup_recovery::{Counters, Sender};
-use recoup_tcp::{Closed, Endpoint, Info, State, WriteMode};
+use recoup_tcp::{Closed, Endpoint, WriteMode};
 pub use recoup_tcp::{KeepAlive, Read};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -411,71 +407,6 @@ impl Host {
         })
     }
 
-    /// Holds less than full segments of a connection back from now on (`TCP_CORK`), or sends what was held back.
-    ///
-    /// # Errors
-    /// When no connection has this id.
-    pub fn set_cork(&mut self, now: Instant, id: ConnectionId, on: bool) -> Result<(), HostError> {
-        self.with(id, |connection| {
-            connection.tcp.set_corked(on);
-            if !on {
-                connection.tcp.uncork(now);
-            }
-        })
-    }
-
-    /// Ends a connection when data was not acknowledged for so long.
-    ///
-    /// # Errors
-    /// When no connection has this id.
-    pub fn set_user_timeout(&mut self, id: ConnectionId, timeout: Duration) -> Result<(), HostError> {
-        self.with(id, |connection| connection.tcp.endpoint_mut().set_user_timeout(timeout))
-    }
-
-    /// Probes an idle connection's peer from now on (RFC 1122 §4.2.3.6), or not.
-    ///
-    /// # Errors
-    /// When no connection has this id.
-    pub fn set_keep_alive(&mut self, id: ConnectionId, rules: Option<KeepAlive>) -> Result<(), HostError> {
-        self.with(id, |connection| connection.tcp.endpoint_mut().set_keep_alive(rules))
-    }
-
-    /// Has a connection follow Nagle's rule from now on, or not.
-    ///
-    /// # Errors
-    /// When no connection has this id.
-    pub fn set_nagle(&mut self, id: ConnectionId, on: bool) -> Result<(), HostError> {
-        self.with(id, |connection| connection.tcp.set_nagle(on))
-    }
-
-    /// Copies the first bytes that arrived into `into`, and returns their number. They stay.
-    ///
-    /// # Errors
-    /// When no connection has this id.
-    pub fn peek(&self, id: ConnectionId, into: &mut [u8]) -> Result<usize, HostError> {
-        let connection = self.table.get(id).ok_or(HostError::Unknown)?;
-        let bytes = connection.tcp.peek(into.len());
-        into[..bytes.len()].copy_from_slice(&bytes);
-        Ok(bytes.len())
-    }
-
-    /// What can be done with a connection.
-    pub fn readiness(&self, id: ConnectionId) -> Option<Readiness> {
-        let connection = self.table.get(id)?;
-        let tcp = &connection.tcp;
-        let closed = match tcp.state() {
-            State::Closed(how) => Some(how),
-            _ => None,
-        };
-        let endpoint = tcp.endpoint();
-        Some(Readiness {
-            opened: connection.opened,
-            readable: endpoint.readable() > 0 || endpoint.receiver().finished(),
-            writable: connection.opened && ((tcp.has_room() && !connection.starved) || tcp.is_write_shut()),
-            closed,
-        })
-    }
-
     /// Announces by an event when there is much room to write, as after a write that found too little.
     ///
     /// # Errors
@@ -484,53 +415,6 @@ impl Host {
         let (_, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         connection.tcp.await_room();
         Ok(())
-    }
-
-    /// The ends of a connection: `src` is this host's.
-    pub fn path(&self, id: ConnectionId) -> Option<Endpoints> {
-        Some(self.table.get(id)?.path)
-    }
-
-    /// The TCP of a connection, to look at.
-    pub fn connection(&self, id: ConnectionId) -> Option<&recoup_tcp::Connection> {
-        Some(&self.table.get(id)?.tcp)
-    }
-
-    /// The state of a connection.
-    pub fn state(&self, id: ConnectionId) -> Option<State> {
-        Some(self.table.get(id)?.tcp.endpoint().state())
-    }
-
-    /// The listener a connection came to; `None` of one that this host began or [admitted](Self::admit).
-    pub fn listener(&self, id: ConnectionId) -> Option<ListenerId> {
-        self.table.get(id)?.origin.listener()
-    }
-
-    /// Bytes of a connection written and not acknowledged.
-    pub fn unacknowledged(&self, id: ConnectionId) -> Option<usize> {
-        Some(self.table.get(id)?.tcp.queued() as usize)
-    }
-
-    /// State of a connection, as in TCP_INFO.
-    pub fn info(&self, now: Instant, id: ConnectionId) -> Option<Info> {
-        Some(self.table.get(id)?.tcp.endpoint().info(now))
-    }
-
-    /// A connection's sender, as it stands.
-    pub fn sender(&self, id: ConnectionId) -> Option<&Sender> {
-        Some(self.table.get(id)?.tcp.endpoint().sender())
-    }
-
-    /// Takes out the events a connection's sender has logged since the last call; none unless
-    /// [`Config::log`](recoup_tcp::Config::log) is set.
-    pub fn take_events(&mut self, id: ConnectionId) -> Vec<(Instant, recoup_recovery::Event)> {
-        let connection = self.table.get_mut(id);
-        connection.map_or_else(Vec::new, |(_, connection)| connection.tcp.endpoint_mut().drain_events().collect())
-    }
-
-    /// Counters of a connection.
-    pub fn counters(&self, id: ConnectionId) -> Option<Counters> {
-        Some(self.table.get(id)?.tcp.endpoint().sender().counters())
     }
 
     /// How many connections there are, those over but not let go of included.

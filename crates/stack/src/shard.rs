@@ -1,7 +1,7 @@
 //! A host that sockets and a runner share.
 //!
 //! Each stack has one lock. The runner holds it while it exchanges a batch with the device, and a socket for one call.
-//! Wakers are called after the lock is released, because they may run code of others.
+//! Wakers of sockets are called after the lock is released, because they may run code of others.
 
 use crate::{
     Notice,

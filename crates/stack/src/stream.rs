@@ -100,6 +100,10 @@ impl Handle {
 
     fn poll_write(&self, context: &Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let empty = slices.iter().all(|slice| slice.is_empty());
+        // Nothing would ever send what is written.
+        if let Err(gone) = self.call(|inner, _| inner.check()) {
+            return Poll::Ready(Err(gone));
+        }
         self.poll(
             context,
             |inner| self.writers(inner),
@@ -378,7 +382,8 @@ impl TcpStream {
         self.set(|host, _, id| host.set_keep_alive(id, rules))
     }
 
-    /// Ends the connection when data was not acknowledged for so long (`TCP_USER_TIMEOUT`).
+    /// Ends the connection when data was not acknowledged for so long (`TCP_USER_TIMEOUT`). Zero changes
+    /// nothing.
     ///
     /// # Errors
     /// When the connection is over.

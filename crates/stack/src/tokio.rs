@@ -17,7 +17,7 @@ use tokio::{
 };
 
 impl Stack {
-    /// Starts a stack over `device`, as a task of the present runtime. Timers are as exact as tokio's: 1 ms.
+    /// Starts a stack over `device`, as a task of the present runtime, whose timers must be enabled. They are exact to 1 ms.
     ///
     /// # Errors
     /// When there is no runtime, when an address or the device's MTU cannot be used, or when the system has no random

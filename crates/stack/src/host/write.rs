@@ -1,6 +1,8 @@
 //! Writing as by Linux's `sendmsg`, and what governs it.
 
-use recoup_tcp::{SendLimits, WriteMode};
+use std::time::Duration;
+
+use recoup_tcp::{KeepAlive, SendLimits, WriteMode};
 use recoup_units::Instant;
 
 use super::{ConnectionId, Host, HostError, Sink, output::Way};
@@ -59,5 +61,46 @@ impl Host {
             connection.growth.send = 0;
             connection.tcp.set_limits(limits);
         })
+    }
+
+    /// Holds less than full segments of a connection back from now on (`TCP_CORK`), or sends what was held back.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn set_cork(&mut self, now: Instant, id: ConnectionId, on: bool) -> Result<(), HostError> {
+        self.with(id, |connection| {
+            connection.tcp.set_corked(on);
+            if !on {
+                connection.tcp.uncork(now);
+            }
+        })
+    }
+
+    /// Ends a connection when data was not acknowledged for so long. Zero changes nothing.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn set_user_timeout(&mut self, id: ConnectionId, timeout: Duration) -> Result<(), HostError> {
+        self.with(id, |connection| {
+            if !timeout.is_zero() {
+                connection.tcp.endpoint_mut().set_user_timeout(timeout);
+            }
+        })
+    }
+
+    /// Probes an idle connection's peer from now on (RFC 1122 §4.2.3.6), or not.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn set_keep_alive(&mut self, id: ConnectionId, rules: Option<KeepAlive>) -> Result<(), HostError> {
+        self.with(id, |connection| connection.tcp.endpoint_mut().set_keep_alive(rules))
+    }
+
+    /// Has a connection follow Nagle's rule from now on, or not.
+    ///
+    /// # Errors
+    /// When no connection has this id.
+    pub fn set_nagle(&mut self, id: ConnectionId, on: bool) -> Result<(), HostError> {
+        self.with(id, |connection| connection.tcp.set_nagle(on))
     }
 }

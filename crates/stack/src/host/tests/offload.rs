@@ -51,7 +51,7 @@ impl Linked {
             sent: Vec::new(),
         };
         linked.exchange(&mut |_, _| false);
-        assert_eq!(linked.client.state(linked.id), Some(State::Established));
+        assert_eq!(linked.client.state(linked.id), Some(recoup_tcp::State::Established));
         linked.sent.clear();
         linked
     }
