@@ -4,13 +4,14 @@
 //! and segmentation to its user, and its user to it (a [`VnetHeader`] beside each packet says which).
 //!
 //! [`pair`] connects two stacks in memory. [`channel`] has a `Stream` and a `Sink` of packets at its other end, for
-//! tunnels and for whatever else carries packets. A [`Tapped`] device shows what passes. The crate `recoup-net` has
+//! tunnels and for whatever else carries packets; a [`StreamDevice`] is made of these two. A [`Tapped`] device shows what passes. The crate `recoup-net` has
 //! TUN devices and packet sockets of Linux.
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | `batch` | packets that were received together |
 //! | `channel`, `pair`, `queue` | devices in memory |
+//! | `stream` | a device over a stream and a sink |
 //! | `tap` | shows the packets of another device |
 //! | `wait` | a thread that waits for a device |
 
@@ -18,12 +19,14 @@ mod batch;
 mod channel;
 mod pair;
 mod queue;
+mod stream;
 mod tap;
 mod wait;
 
 pub use batch::Batch;
 pub use channel::{ChannelDevice, PacketReceiver, PacketSender, Packets, channel};
 pub use pair::{PairDevice, pair};
+pub use stream::StreamDevice;
 pub use tap::Tapped;
 pub use wait::{Parking, Wait};
 

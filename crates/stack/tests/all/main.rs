@@ -2,6 +2,7 @@
 
 mod blocking;
 mod datagrams;
+mod devices;
 mod faults;
 mod listeners;
 mod streams;

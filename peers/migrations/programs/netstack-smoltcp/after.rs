@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt};
-use recoup_stack::{Config, Datagram, Stack, TcpListener, UdpSocket, device::channel};
+use recoup_stack::{Config, Datagram, Stack, TcpListener, UdpSocket, device::StreamDevice};
 use std::{collections::HashMap, future::ready, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     io::copy_bidirectional,
@@ -21,18 +21,9 @@ pub async fn serve<D>(device: D, route: Route) -> io::Result<()>
 where
     D: Stream<Item = io::Result<Vec<u8>>> + Sink<Vec<u8>, Error = io::Error> + Send + 'static,
 {
-    let (stack_device, packets) = channel(1500, 512);
-    let stack = Stack::new(stack_device, Config { answer_any_echo: true, ..Config::new([]) })?;
+    let device = StreamDevice::new(Box::pin(device), 1500);
+    let stack = Stack::new(device, Config { answer_any_echo: true, ..Config::new([]) })?;
     let (udp, tcp) = (UdpSocket::bind_any(&stack)?, stack.accept_any()?);
-    let (mut to_stack, from_stack) = packets.split();
-    let (to_device, mut from_device) = device.split();
-    tokio::spawn(from_stack.map(Ok).forward(to_device));
-    tokio::spawn(async move {
-        while let Some(Ok(packet)) = from_device.next().await {
-            to_stack.send(packet).await?;
-        }
-        Ok::<_, io::Error>(())
-    });
     tokio::spawn(serve_datagrams(udp, route));
     serve_streams(tcp, route).await
 }

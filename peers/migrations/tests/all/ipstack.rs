@@ -22,8 +22,10 @@ struct PacketIo(Packets);
 
 impl AsyncRead for PacketIo {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if let Some(packet) = ready!(self.0.poll_next_unpin(context)) {
-            into.put_slice(&packet);
+        match ready!(self.0.poll_next_unpin(context)) {
+            Some(packet) => into.put_slice(&packet),
+            // A TUN device has no end, and ipstack would read it again and again.
+            None => return Poll::Pending,
         }
         Poll::Ready(Ok(()))
     }
