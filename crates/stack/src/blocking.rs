@@ -144,8 +144,11 @@ impl TcpListener {
         crate::TcpListener::bind_with(&stack.0, local, options).map(Self)
     }
 
-    /// Where it takes connections; `None` if everywhere.
-    pub fn local_addr(&self) -> Option<SocketAddr> {
+    /// As [`crate::TcpListener::local_addr`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }
 
@@ -218,12 +221,18 @@ impl TcpStream {
     }
 
     /// The stack's end.
-    pub fn local_addr(&self) -> SocketAddr {
+    ///
+    /// # Errors
+    /// None; the type is that of other streams.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.stream.local_addr()
     }
 
     /// The peer's end.
-    pub fn peer_addr(&self) -> SocketAddr {
+    ///
+    /// # Errors
+    /// None; the type is that of other streams.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.stream.peer_addr()
     }
 

@@ -3,6 +3,7 @@
 use crate::{
     Stack,
     host::{Datagram, DatagramId, EchoReply, Host, HostError},
+    listener::EVERYWHERE,
     shard::{Hold, Inner, Waiters, Wakers},
 };
 use std::{
@@ -157,14 +158,22 @@ impl UdpSocket {
         self.0.shard.call(|inner, _| Ok(inner.host.udp_connect(self.0.id, peer)?))
     }
 
-    /// Where it is bound; `None` if everywhere.
-    pub fn local_addr(&self) -> Option<SocketAddr> {
-        self.0.shard.call(|inner, _| inner.host.udp_local(self.0.id).ok().flatten())
+    /// Where it is bound: `0.0.0.0:0` if everywhere.
+    ///
+    /// # Errors
+    /// None; the type is that of other sockets.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        let local = self.0.shard.call(|inner, _| inner.host.udp_local(self.0.id))?;
+        Ok(local.unwrap_or(EVERYWHERE))
     }
 
     /// Where it is connected to.
-    pub fn peer_addr(&self) -> Option<SocketAddr> {
-        self.0.shard.call(|inner, _| inner.host.udp_peer(self.0.id).ok().flatten())
+    ///
+    /// # Errors
+    /// When it is not connected.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        let peer = self.0.shard.call(|inner, _| inner.host.udp_peer(self.0.id))?;
+        peer.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     /// Sets how many bytes its queue takes at most, bookkeeping included.
@@ -234,15 +243,16 @@ impl UdpSocket {
         from: Option<SocketAddr>,
         to: Option<SocketAddr>,
         bytes: &[u8],
-    ) -> Poll<io::Result<()>> {
-        self.0.poll_send(context, |host| host.udp_send(self.0.id, from, to, bytes))
+    ) -> Poll<io::Result<usize>> {
+        let sent = self.0.poll_send(context, |host| host.udp_send(self.0.id, from, to, bytes));
+        sent.map_ok(|()| bytes.len())
     }
 
     /// Sends to the peer of a connected socket.
     ///
     /// # Errors
     /// As [`poll_send`](Self::poll_send).
-    pub async fn send(&self, bytes: &[u8]) -> io::Result<()> {
+    pub async fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         poll_fn(|context| self.poll_send(context, None, None, bytes)).await
     }
 
@@ -250,7 +260,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As [`poll_send`](Self::poll_send).
-    pub async fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<()> {
+    pub async fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
         poll_fn(|context| self.poll_send(context, None, Some(to), bytes)).await
     }
 
@@ -258,7 +268,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As [`poll_send`](Self::poll_send).
-    pub async fn send_from(&self, bytes: &[u8], from: SocketAddr, to: SocketAddr) -> io::Result<()> {
+    pub async fn send_from(&self, bytes: &[u8], from: SocketAddr, to: SocketAddr) -> io::Result<usize> {
         poll_fn(|context| self.poll_send(context, Some(from), Some(to), bytes)).await
     }
 
@@ -266,7 +276,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As [`poll_send`](Self::poll_send).
-    pub fn try_send(&self, bytes: &[u8]) -> io::Result<()> {
+    pub fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
         attempt(|context| self.poll_send(context, None, None, bytes))
     }
 
@@ -274,7 +284,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As [`poll_send`](Self::poll_send).
-    pub fn try_send_from(&self, bytes: &[u8], from: SocketAddr, to: SocketAddr) -> io::Result<()> {
+    pub fn try_send_from(&self, bytes: &[u8], from: SocketAddr, to: SocketAddr) -> io::Result<usize> {
         attempt(|context| self.poll_send(context, Some(from), Some(to), bytes))
     }
 
@@ -282,7 +292,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As [`poll_send`](Self::poll_send).
-    pub fn try_send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<()> {
+    pub fn try_send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
         attempt(|context| self.poll_send(context, None, Some(to), bytes))
     }
 }

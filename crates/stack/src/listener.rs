@@ -9,10 +9,13 @@ use futures_core::Stream;
 use std::{
     future::poll_fn,
     io,
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     pin::Pin,
     task::{Context, Poll},
 };
+
+/// The address of what takes connections or datagrams at every address and port.
+pub(crate) const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// Accepts TCP connections. When it is dropped, connections that nobody accepted are reset.
 #[derive(Debug)]
@@ -61,9 +64,13 @@ impl TcpListener {
         Ok(Self { shard: stack.shard.clone(), id })
     }
 
-    /// Where it takes connections; `None` if everywhere.
-    pub fn local_addr(&self) -> Option<SocketAddr> {
-        self.shard.call(|inner, _| inner.host.listens_at(self.id))
+    /// Where it takes connections: `0.0.0.0:0` if everywhere.
+    ///
+    /// # Errors
+    /// None; the type is that of other listeners.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        let local = self.shard.call(|inner, _| inner.host.listens_at(self.id));
+        Ok(local.unwrap_or(EVERYWHERE))
     }
 
     fn poll<T>(&self, context: &Context<'_>, take: impl FnOnce(&mut Host) -> Option<T>) -> Poll<io::Result<T>> {
@@ -86,7 +93,7 @@ impl TcpListener {
     pub fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         self.poll(context, |host| host.accept(self.id)).map(|accepted| {
             let stream = TcpStream::of(&self.shard, accepted?).ok_or(HostError::Unknown)?;
-            let peer = stream.peer_addr();
+            let peer = stream.peer_addr()?;
             Ok((stream, peer))
         })
     }
@@ -147,11 +154,20 @@ impl Incoming {
         self.syn.path.dst
     }
 
-    /// Answers it, and waits for the end of the handshake.
+    /// Answers it with the listener's options, and waits for the end of the handshake.
     ///
     /// # Errors
     /// When its sender has given up, or the stack has as many connections as it may.
-    pub async fn accept(self, options: &TcpOptions) -> io::Result<TcpStream> {
+    pub async fn accept(self) -> io::Result<TcpStream> {
+        let options = self.shard.call(|inner, _| inner.host.listener_options(self.syn.listener));
+        self.accept_with(&options).await
+    }
+
+    /// As [`accept`](Self::accept), with options of its own.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub async fn accept_with(self, options: &TcpOptions) -> io::Result<TcpStream> {
         self.begin(options)?.opened().await
     }
 

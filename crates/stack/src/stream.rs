@@ -228,13 +228,19 @@ impl TcpStream {
     }
 
     /// The stack's end: of an accepted stream, where its peer wanted to go.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.handle.path.src
+    ///
+    /// # Errors
+    /// None; the type is that of other streams.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.handle.path.src)
     }
 
     /// The peer's end.
-    pub fn peer_addr(&self) -> SocketAddr {
-        self.handle.path.dst
+    ///
+    /// # Errors
+    /// None; the type is that of other streams.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.handle.path.dst)
     }
 
     /// Reads what has arrived, as much as fits. 0 is the end of the stream.

@@ -37,7 +37,7 @@ pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let incoming = listener.incoming().await?;
         tokio::spawn(async move {
             let ends = (incoming.peer_addr(), incoming.local_addr());
-            if let Err(error) = relay(incoming, proxy, &options).await {
+            if let Err(error) = relay(incoming, proxy).await {
                 println!("{} to {}: {error}", ends.0, ends.1);
             }
         });
@@ -45,10 +45,10 @@ pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Connects to where a SYN wants to go, answers it accordingly, and copies both ways.
-async fn relay(incoming: Incoming, proxy: SocketAddr, options: &TcpOptions) -> io::Result<()> {
+async fn relay(incoming: Incoming, proxy: SocketAddr) -> io::Result<()> {
     let connect = socks::connect(proxy, incoming.local_addr());
     // If this fails, `incoming` is dropped, which refuses the connection.
     let mut far = timeout(PATIENCE, connect).await??;
-    let mut near = incoming.accept(options).await?;
+    let mut near = incoming.accept().await?;
     copy_bidirectional(&mut near, &mut far).await.map(drop)
 }

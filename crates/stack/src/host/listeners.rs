@@ -259,6 +259,11 @@ impl Host {
         self.listeners.by_id.get(&id)?.local
     }
 
+    /// The options of a listener; those of the host if there is none.
+    pub fn listener_options(&self, id: ListenerId) -> TcpOptions {
+        self.listeners.by_id.get(&id).map_or(self.config.tcp, |listener| listener.options)
+    }
+
     /// Takes out a SYN to a listener about which the application is to decide ([`TcpOptions::decide_first`]).
     pub fn next_incoming(&mut self, id: ListenerId) -> Option<Incoming> {
         let path = self.listeners.get_mut(id)?.unseen.pop_front()?;

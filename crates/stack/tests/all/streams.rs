@@ -23,8 +23,8 @@ async fn bytes_go_both_ways_and_both_ends_close() {
     for properties in [ETHERNET, OFFLOADING] {
         let (client, server) = stacks(properties);
         let (mut ours, mut theirs) = open(&client, &server, 80).await;
-        assert_eq!((ours.peer_addr(), theirs.local_addr()), (at(80), at(80)));
-        assert_eq!(ours.local_addr(), theirs.peer_addr());
+        assert_eq!((ours.peer_addr().unwrap(), theirs.local_addr().unwrap()), (at(80), at(80)));
+        assert_eq!(ours.local_addr().unwrap(), theirs.peer_addr().unwrap());
         let (up, down) = (bytes(3_000_000), bytes(2_000_000));
         let (up_copy, down_copy) = (up.clone(), down.clone());
         let far = tokio::spawn(async move {

@@ -29,11 +29,11 @@ where
             stream = streams.incoming() => {
                 let stream = stream?;
                 let server = route(stream.local_addr());
-                tokio::spawn(async move { report(server, relay_stream(stream, server, &options).await) });
+                tokio::spawn(async move { report(server, relay_stream(stream, server).await) });
             }
             flow = flows.accept() => {
                 let (flow, _) = flow?;
-                let Some(server) = flow.local_addr().map(route) else { continue };
+                let server = route(flow.local_addr()?);
                 tokio::spawn(async move { report(server, relay_datagrams(flow, server).await) });
             }
             packet = others.recv() => println!("no relay for a packet of {} bytes", packet?.len()),
@@ -48,9 +48,9 @@ fn report(server: SocketAddr, relayed: io::Result<()>) {
 }
 
 /// The client is answered once the server has: if the server refuses, so does this.
-async fn relay_stream(client: Incoming, server: SocketAddr, options: &TcpOptions) -> io::Result<()> {
+async fn relay_stream(client: Incoming, server: SocketAddr) -> io::Result<()> {
     let mut server = TcpStream::connect(server).await?;
-    let mut client = client.accept(options).await?;
+    let mut client = client.accept().await?;
     copy_bidirectional(&mut client, &mut server).await.map(drop)
 }
 
@@ -62,7 +62,7 @@ async fn relay_datagrams(client: StackUdpSocket, server: SocketAddr) -> io::Resu
         tokio::select! {
             () = sleep(IDLE) => return Ok(()),
             count = client.recv(&mut request) => socket.send(&request[..count?]).await.map(drop)?,
-            count = socket.recv(&mut answer) => client.send(&answer[..count?]).await?,
+            count = socket.recv(&mut answer) => client.send(&answer[..count?]).await.map(drop)?,
         }
     }
 }

@@ -32,7 +32,7 @@ async fn serve_streams(tcp: TcpListener, route: Route) -> io::Result<()> {
     loop {
         let (mut client, _) = tcp.accept().await?;
         tokio::spawn(async move {
-            let mut server = TcpStream::connect(route(client.local_addr())).await?;
+            let mut server = TcpStream::connect(route(client.local_addr()?)).await?;
             copy_bidirectional(&mut client, &mut server).await
         });
     }
