@@ -13,7 +13,7 @@
 //! | `endpoint` (`input`, `output`, `state`) | the protocol without I/O: handshake, close, reset, timestamps, challenge ACKs |
 //! | `endpoint` (`liveness`, `time_wait`) | keep-alive probes and ICMP errors; what is left of a connection in TIME-WAIT |
 //! | `endpoint` (`path_mtu`, `tuning`) | how large segments and buffers may be |
-//! | `connection` (`held`) | an endpoint with the bytes of both streams, data held back by cork or MSG_MORE, and the application's notices: used by `net`'s host and `packetdrill` |
+//! | `connection` (`held`) | an endpoint with the bytes of both streams, data held back by cork or MSG_MORE, and the application's notices: used by `stack` |
 //! | `flow` | a flow between two hosts: the scripts of their applications, what it cost, which retransmissions were spurious, when its responses were sent and acknowledged |
 //! | `receiver`, `acks`, `ecn`, `push` | reassembly, SACK and DSACK; when to acknowledge; marks and their echo; where PSH goes |
 //! | `info`, `sysctl` | TCP_INFO's view of a connection; Linux's settings as configuration |
