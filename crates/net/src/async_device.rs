@@ -29,7 +29,7 @@ pub struct AsyncDevice<D> {
     more: bool,
     /// The last look at the device failed.
     failed: bool,
-    /// Packets that were lost where nobody was told.
+    /// Lost packets that were not reported yet.
     lost: u64,
 }
 

@@ -324,11 +324,7 @@ impl Host {
         let fits = self.writable(id, bytes.len())?.min(bytes.len());
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         let taken = connection.tcp.write(now, &bytes[..fits], WriteMode::default(), |_, _| {})?;
-        if taken > 0 {
-            self.table.count(index);
-            self.mark_dirty(index);
-        }
-        Ok(taken)
+        Ok(self.wrote(index, taken))
     }
 
     /// As [`write`](Self::write), for bytes that are made or read where they are kept: `fill` is given
@@ -347,11 +343,16 @@ impl Host {
         let fits = self.writable(id, 1)?;
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         let taken = connection.tcp.write_with(now, fits, fill)?;
+        Ok(self.wrote(index, taken))
+    }
+
+    /// A connection has `taken` so many bytes of a write, which are to be sent.
+    fn wrote(&mut self, index: u32, taken: usize) -> usize {
         if taken > 0 {
             self.table.count(index);
             self.mark_dirty(index);
         }
-        Ok(taken)
+        taken
     }
 
     /// Reads bytes that arrived, as many as fit in `into`, which should not be empty.

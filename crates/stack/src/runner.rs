@@ -35,8 +35,8 @@ pub struct Runner<D> {
     device: D,
     properties: Properties,
     batch: Batch,
-    /// The device did not work when it was last tried, at this time.
-    failed: Option<Instant>,
+    /// The device did not work when it was last tried.
+    failed: bool,
     /// Since when nobody uses the stack.
     unused: Option<Instant>,
 }
@@ -53,7 +53,7 @@ struct Found {
 impl<D: Device> Runner<D> {
     pub(crate) fn new(shard: Arc<Shard>, mut device: D) -> Self {
         let properties = device.properties();
-        Self { shard, device, properties, batch: Batch::new(), failed: None, unused: None }
+        Self { shard, device, properties, batch: Batch::new(), failed: false, unused: None }
     }
 
     /// The device.
@@ -87,22 +87,22 @@ impl<D: Device> Runner<D> {
                 self.end(&error);
                 return Turn::Over;
             }
-            if self.failed.replace(now).is_none() {
+            if !std::mem::replace(&mut self.failed, true) {
                 self.shard.notify(&Notice::Down(error));
             }
-        } else if self.failed.take().is_some() {
+        } else if std::mem::take(&mut self.failed) {
             self.shard.notify(&Notice::Up);
         }
         self.unused = found.unused.then(|| self.unused.unwrap_or(now));
         if self.unused.is_some_and(|since| !found.busy || now.since(since) >= LINGER) {
             return Turn::Over;
         }
-        let ready = self.failed.is_none() && self.device.poll_ready(context).is_ready();
+        let ready = !self.failed && self.device.poll_ready(context).is_ready();
         if found.more || ready {
             return Turn::Again;
         }
         let next = found.next.map(|at| at.since(now));
-        let retry = self.failed.map(|_| RETRY);
+        let retry = self.failed.then_some(RETRY);
         let linger = self.unused.map(|since| (since + LINGER).since(now));
         Turn::Wait([next, retry, linger].into_iter().flatten().min())
     }
@@ -120,7 +120,7 @@ impl<D: Device> Runner<D> {
 
     /// The device is gone for good: every connection is over.
     pub(crate) fn end(&self, error: &io::Error) {
-        self.shard.end(error.to_string());
+        self.shard.end(format!("the stack's device is gone: {error}"));
         self.shard.notify(&Notice::Gone(error.to_string()));
     }
 }

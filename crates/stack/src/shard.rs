@@ -56,7 +56,7 @@ pub(crate) struct Inner {
     pub finish: Wakers,
     /// Wakes the runner.
     pub runner: Option<Waker>,
-    /// Why the device is gone.
+    /// Why no socket works any more.
     pub gone: Option<String>,
     /// Stacks and sockets that use this.
     pub handles: usize,
@@ -125,11 +125,11 @@ impl Inner {
         }
     }
 
-    /// Fails once the device is gone.
+    /// Fails once no socket works any more.
     pub fn check(&self) -> io::Result<()> {
         match &self.gone {
             None => Ok(()),
-            Some(why) => Err(io::Error::new(io::ErrorKind::BrokenPipe, format!("the stack's device is gone: {why}"))),
+            Some(why) => Err(io::Error::new(io::ErrorKind::BrokenPipe, why.clone())),
         }
     }
 }

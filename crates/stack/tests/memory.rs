@@ -25,7 +25,7 @@ struct Client {
     next: u32,
     una: u32,
     window: u32,
-    /// What the server's next byte is.
+    /// The number of the server's next byte.
     ack: u32,
 }
 

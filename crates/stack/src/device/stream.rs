@@ -22,7 +22,7 @@ pub struct StreamDevice<S: Stream, P = Vec<u8>> {
     /// What the stream gave when it was asked whether it has something.
     received: Option<S::Item>,
     waiting: VecDeque<P>,
-    /// Packets that the sink did not take, and of which nobody was told.
+    /// Packets that the sink did not take, and that were not reported yet.
     lost: u64,
     /// An error of the sink.
     error: Option<io::Error>,

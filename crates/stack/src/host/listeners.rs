@@ -65,7 +65,7 @@ pub(crate) struct Listeners {
     /// How many there have been.
     made: u32,
     waiting: HashMap<Endpoints, Waiting>,
-    /// Listeners with SYNs in `unseen` that nobody was told of.
+    /// Listeners with SYNs in `unseen` that were not announced.
     asking: VecDeque<ListenerId>,
 }
 
@@ -157,7 +157,7 @@ impl Listeners {
         }
     }
 
-    /// Whether there are SYNs that nobody was told of.
+    /// Whether there are SYNs that were not announced.
     pub fn asks(&self) -> bool {
         !self.asking.is_empty()
     }
@@ -270,7 +270,7 @@ impl Host {
         Some(Incoming { listener: id, path })
     }
 
-    /// Takes out a listener with SYNs about which the application is to decide and which nobody was told of. Treat it as an
+    /// Takes out a listener with SYNs that wait for a decision and were not announced. Treat it as an
     /// edge: take out [incoming](Self::next_incoming) ones until there is none.
     pub fn next_asking(&mut self) -> Option<ListenerId> {
         let id = self.listeners.asking.pop_front()?;

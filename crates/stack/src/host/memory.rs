@@ -132,8 +132,8 @@ impl Host {
         }
     }
 
-    /// Bytes that may be written to a connection for want of memory, of `wanted`. If that is less, the connection is told
-    /// when there is more.
+    /// How many of `wanted` bytes there is memory for in a connection's send stream. If that is less, an event follows when
+    /// there is more.
     pub(super) fn writable(&mut self, id: ConnectionId, wanted: usize) -> Result<usize, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         let limits = connection.tcp.limits();

@@ -282,14 +282,15 @@ impl Host {
             connection.limited_until = None;
             connection.tcp.endpoint_mut().raise_path_mtu_limit(now, self.mtu);
         }
-        let mut way = Way {
-            path: &connection.path,
-            egress: &mut self.egress,
-            stats: &mut self.stats,
-            challenges: &mut self.challenges,
-            secret: &self.secret,
-        };
-        way.send_trains(now, &mut connection.tcp, Flush::All, sink)
+        let sent = self.way(index).map(|(mut way, tcp)| way.send_trains(now, tcp, Flush::All, sink));
+        sent.unwrap_or(false)
+    }
+
+    /// The way of a connection's segments to the sink, and the connection.
+    pub(super) fn way(&mut self, index: u32) -> Option<(Way<'_>, &mut tcp::Connection)> {
+        let Self { table, egress, stats, challenges, secret, .. } = self;
+        let connection = table.at_mut(index)?;
+        Some((Way { path: &connection.path, egress, stats, challenges, secret }, &mut connection.tcp))
     }
 }
 

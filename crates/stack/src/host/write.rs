@@ -5,7 +5,7 @@ use std::time::Duration;
 use recoup_tcp::{KeepAlive, SendLimits, WriteMode};
 use recoup_units::Instant;
 
-use super::{ConnectionId, Host, HostError, Sink, output::Way};
+use super::{ConnectionId, Host, HostError, Sink};
 
 impl Host {
     /// As [`write`](Self::write), with more following soon (`MSG_MORE`) or a record ending (`MSG_EOR`) as `mode` says,
@@ -25,22 +25,18 @@ impl Host {
         let fits = self.writable(id, bytes.len())?.min(bytes.len());
         // What ends with the last byte does not end with those for which there is memory.
         let mode = if fits < bytes.len() { WriteMode::default() } else { mode };
-        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let mut way = Way {
-            path: &connection.path,
-            egress: &mut self.egress,
-            stats: &mut self.stats,
-            challenges: &mut self.challenges,
-            secret: &self.secret,
-        };
-        let taken = connection.tcp.write(now, &bytes[..fits], mode, |tcp, flush| {
-            while way.send_trains(now, tcp, flush, sink) && sink.room() > 0 {}
-        })?;
-        if taken > 0 {
-            self.table.count(index);
-            self.mark_dirty(index);
-        }
-        Ok(taken)
+        let (index, _) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        let (mut way, tcp) = self.way(index).ok_or(HostError::Unknown)?;
+        let taken =
+            tcp.write(
+                now,
+                &bytes[..fits],
+                mode,
+                |tcp, flush| {
+                    while way.send_trains(now, tcp, flush, sink) && sink.room() > 0 {}
+                },
+            )?;
+        Ok(self.wrote(index, taken))
     }
 
     /// Sends what a connection holds back, corked or not. Linux does so when `TCP_NODELAY` is set.

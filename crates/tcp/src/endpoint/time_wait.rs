@@ -206,7 +206,7 @@ impl Endpoint {
     }
 }
 
-/// The earliest arrival of a timestamp whose age is told apart from that of later ones: beyond [`TS_RECENT_LIFE`], and
+/// The earliest arrival of a timestamp whose age still differs from that of later ones: beyond [`TS_RECENT_LIFE`], and
 /// with days to go before minutes of 16 bits have made a turn.
 fn oldest(now: Instant) -> Instant {
     Instant::from_nanos(now.as_nanos().saturating_sub((TS_RECENT_LIFE + TS_RECENT_LIFE / 2).as_nanos() as u64))

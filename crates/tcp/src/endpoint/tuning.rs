@@ -156,7 +156,7 @@ impl Endpoint {
             return None;
         }
         let steady = 2 * copied + CUSHION * u64::from(self.announced_mss);
-        // Twice as much where it grew by half, three times where it doubled.
+        // Growth by half doubles the buffer; doubling triples it.
         let growth = steady.saturating_mul(copied.saturating_sub(before)) / before.max(1);
         let most = 0xffff << self.scale;
         let wanted = steady.saturating_add(growth.saturating_mul(2)).min(most);

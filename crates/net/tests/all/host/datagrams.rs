@@ -20,7 +20,7 @@ use std::{
 /// The time limit of each exchange.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The time after which something is sent again: datagrams may be lost, as they are on a device that has just come up.
+/// The time after which a datagram is sent again, since datagrams may be lost.
 const AGAIN: Duration = Duration::from_millis(300);
 
 /// Sends, again and again, and lets the host work until a socket has something new.

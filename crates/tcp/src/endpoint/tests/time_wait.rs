@@ -231,7 +231,7 @@ proptest! {
             if until <= lone.now {
                 break;
             }
-            // The window that the peer was told of lacks what its scale rounds off.
+            // The scale rounds the advertised window down.
             let receiver = lone.endpoint.receiver();
             let window = receiver.edge().since(receiver.next());
             let start = u64::from(segment.seq.since(lone.endpoint.receive_next()));
