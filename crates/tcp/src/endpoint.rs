@@ -12,6 +12,7 @@
 //! connections asks [`Endpoint::owes_challenge_ack`] before it transmits, and withholds the challenge ACK
 //! when its budget is spent.
 
+mod half_open;
 mod input;
 mod liveness;
 mod output;
@@ -35,6 +36,7 @@ use tuning::ReceiveTuning;
 
 pub use path_mtu::MtuProbing;
 
+pub use half_open::HalfOpen;
 pub use liveness::KeepAlive;
 pub use recoup_wire::Unreachable;
 pub use state::{Closed, State};

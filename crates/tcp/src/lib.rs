@@ -11,7 +11,8 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `endpoint` (`input`, `output`, `state`) | the protocol without I/O: handshake, close, reset, timestamps, challenge ACKs |
-//! | `endpoint` (`liveness`, `time_wait`) | keep-alive probes and ICMP errors; what is left of a connection in TIME-WAIT |
+//! | `endpoint` (`half_open`, `time_wait`) | what is left of a connection in SYN-RECEIVED, and in TIME-WAIT |
+//! | `endpoint` (`liveness`) | keep-alive probes and ICMP errors |
 //! | `endpoint` (`path_mtu`, `tuning`) | how large segments and buffers may be |
 //! | `connection` (`held`) | an endpoint with the bytes of both streams, data held back by cork or MSG_MORE, and the application's notices: used by `stack` |
 //! | `flow` | a flow between two hosts: the scripts of their applications, what it cost, which retransmissions were spurious, when its responses were sent and acknowledged |
@@ -36,7 +37,8 @@ pub use config::{Config, WindowScaling};
 pub use connection::{Connection, Flush, Notices, Read, SendLimits, Wake, WriteError, WriteMode};
 pub use ecn::Ecn;
 pub use endpoint::{
-    Closed, Endpoint, KeepAlive, MtuProbing, State, TIME_WAIT, TimeWait, TimeWaitAnswer, Timer, Transmit, Unreachable,
+    Closed, Endpoint, HalfOpen, KeepAlive, MtuProbing, State, TIME_WAIT, TimeWait, TimeWaitAnswer, Timer, Transmit,
+    Unreachable,
 };
 pub use info::Info;
 pub use push::Push;

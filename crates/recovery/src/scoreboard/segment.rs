@@ -47,6 +47,11 @@ impl SentSegment {
         self.sacked
     }
 
+    /// How often it was sent, probes included.
+    pub fn transmissions(&self) -> u16 {
+        self.transmissions
+    }
+
     /// `snd_nxt` after it was last sent: data from here on was sent later. If that was 4 GiB or more past the end
     /// of the segment, the largest offset.
     pub(crate) fn nxt_when_sent(&self) -> Offset {

@@ -90,7 +90,7 @@ impl Endpoint {
         self.receiver.on_arrival(Span::new(Offset::SYN, Offset::DATA), false);
         self.last_ack_sent = Offset::DATA;
         self.timestamps &= options.timestamps.is_some();
-        self.ts_recent = options.timestamps.map_or(0, |t| t.value);
+        self.ts_recent = options.timestamps.filter(|_| self.timestamps).map_or(0, |t| t.value);
         self.ts_recent_at = now;
         self.sack &= options.sack_permitted;
         self.sender.set_sack(self.sack);
