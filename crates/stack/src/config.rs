@@ -101,8 +101,12 @@ pub struct TcpOptions {
     pub user_timeout: Option<Duration>,
     /// The announced MSS, at most, if it is to be smaller than the MTU permits (Linux `TCP_MAXSEG`).
     pub max_segment: Option<u16>,
-    /// Connections of a listener that wait, at most: for the end of their handshake, or to be accepted.
+    /// Connections of a listener that wait to be accepted, at most; and as many whose handshake is not done.
     pub backlog: usize,
+    /// Whether a listener with so many unfinished handshakes answers further SYNs with SYN cookies (RFC 4987 §3.6), which
+    /// need no memory: new clients connect even under a flood of SYNs. Without timestamps, these connections have neither
+    /// SACK nor window scale.
+    pub syn_cookies: bool,
     /// Whether the application decides about each SYN of a listener before it is answered.
     pub decide_first: bool,
 }
@@ -127,6 +131,7 @@ impl TcpOptions {
             user_timeout: None,
             max_segment: None,
             backlog: 1024,
+            syn_cookies: true,
             decide_first: false,
         }
     }

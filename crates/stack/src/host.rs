@@ -21,15 +21,18 @@
 //! are answered when a batch has been read. Out-of-order segments are answered at once, because the peer
 //! counts dupACKs.
 //!
-//! A connection in TIME-WAIT that its application has let go of is kept in an entry of at most 64 bytes.
+//! A connection in TIME-WAIT that its application has let go of is kept in an entry of at most 64 bytes, and one whose
+//! SYN-ACK waits for its ACK in one of at most 128. A listener with very many of these answers with SYN cookies.
 //!
 //! Beside TCP there are sockets of [UDP](Host::udp_bind) and of [echoes](Host::ping_open), and [raw packets](Host::set_raw).
 //! Their packets share a bounded queue, which leaves before the connections' segments.
 
 mod challenge;
 mod connection;
+mod cookies;
 mod datagrams;
 mod error;
+mod half_open;
 mod icmp;
 mod input;
 mod listeners;
@@ -69,6 +72,7 @@ use std::{
 use challenge::ChallengeBudget;
 use connection::{Connection, Origin};
 use datagrams::Datagrams;
+use half_open::{Begins, HalfOpens};
 use icmp::ErrorBudget;
 use listeners::Listeners;
 use memory::Budget;
@@ -139,8 +143,14 @@ pub struct Stats {
     pub refused: u64,
     /// Challenge ACKs not sent because the budget of the second was spent.
     pub challenges_withheld: u64,
-    /// SYNs dropped for want of room.
+    /// SYNs, and ACKs that end a handshake, dropped for want of room.
     pub syns_dropped: u64,
+    /// SYNs answered with a cookie.
+    pub cookies_sent: u64,
+    /// Connections that a cookie opened.
+    pub cookies_accepted: u64,
+    /// ACKs to a listener that had sent cookies, without one.
+    pub cookies_refused: u64,
     /// How often connections lost their out-of-order data for want of room.
     pub out_of_order_discarded: u64,
     /// Segments dropped for want of memory.
@@ -172,6 +182,7 @@ pub struct Host {
     secret: Secret,
     table: Table,
     listeners: Listeners,
+    half_open: HalfOpens,
     time_waits: TimeWaits,
     budget: Budget,
     /// Connections with something to transmit, each once.
@@ -205,6 +216,7 @@ impl Host {
             secret,
             table: Table::default(),
             listeners: Listeners::default(),
+            half_open: HalfOpens::default(),
             time_waits: TimeWaits::default(),
             budget: Budget::default(),
             dirty: VecDeque::new(),
@@ -269,38 +281,37 @@ impl Host {
         let along = |port| Endpoints { src: SocketAddr::new(local.ip(), port), dst: remote };
         let path = match local.port() {
             0 => {
-                let (table, listeners, time_waits) = (&self.table, &self.listeners, &mut self.time_waits);
-                let free =
-                    |path: &Endpoints| table.find(path).is_none() && !listeners.has(path.src) && !time_waits.has(path);
+                let Self { table, listeners, half_open, time_waits, .. } = self;
+                let mut taken =
+                    |path: &Endpoints| table.find(path).is_some() || half_open.has(path) || time_waits.has(path);
+                let free = |path: &Endpoints| !listeners.has(path.src) && !taken(path);
                 let found = self.secret.ports(local.ip(), remote).map(along).find(free);
                 found.ok_or(HostError::Exhausted(remote))?
             }
             port => {
                 let path = along(port);
-                let taken = self.table.find(&path).is_some() || self.time_waits.has(&path);
-                if taken { Err(HostError::InUse(local)) } else { Ok(path) }?
+                if self.has_path(&path) { Err(HostError::InUse(local)) } else { Ok(path) }?
             }
         };
-        let index = self.open(now, path, options, Origin::Connected, None);
+        let begins = self.begins(now, &path, None);
+        let index = self.open(path, options, Origin::Connected, begins);
         self.mark_dirty(index);
         Ok(self.table.id(index))
     }
 
-    /// A new connection along `path`: one that came to a listener, or one that connects. Its initial sequence number
-    /// is `least` or a later one.
-    fn open(
-        &mut self,
-        now: Instant,
-        path: Endpoints,
-        options: Option<&TcpOptions>,
-        origin: Origin,
-        least: Option<SeqNumber>,
-    ) -> u32 {
-        let options = options.unwrap_or(&self.config.tcp);
-        let isn = self.secret.isn(now, &path);
+    /// With what a new connection along `path` begins. Its initial sequence number is `least` or a later one.
+    fn begins(&self, now: Instant, path: &Endpoints, least: Option<SeqNumber>) -> Begins {
+        let isn = self.secret.isn(now, path);
         let isn = least.filter(|least| isn.before(*least)).unwrap_or(isn);
+        Begins { isn, receive_buffer: None }
+    }
+
+    /// A new connection along `path`: one that came to a listener, or one that connects.
+    fn open(&mut self, path: Endpoints, options: Option<&TcpOptions>, origin: Origin, begins: Begins) -> u32 {
+        let options = options.unwrap_or(&self.config.tcp);
         let (receive_buffer, limits, growth) = Budget::first(self.config.memory, self.table.len(), options);
-        let config = options.endpoint_for(&path, isn, self.mtu, receive_buffer);
+        let receive_buffer = begins.receive_buffer.unwrap_or(receive_buffer);
+        let config = options.endpoint_for(&path, begins.isn, self.mtu, receive_buffer);
         let (keep_alive, user_timeout) = (options.keep_alive, options.user_timeout);
         let index = self.table.open(&config, path, origin, limits, growth);
         if let Some(connection) = self.table.at_mut(index) {
@@ -488,12 +499,14 @@ impl Host {
 
     /// When [`on_timer`](Self::on_timer) is due next.
     pub fn next_timer(&self) -> Option<Instant> {
-        let others = self.time_waits.next().into_iter().chain(self.reassembly.next_expiry());
+        let others = [self.half_open.next(), self.time_waits.next(), self.reassembly.next_expiry()];
+        let others = others.into_iter().flatten();
         self.table.next_deadline().into_iter().chain(others).min()
     }
 
     /// Lets timers go off that are due.
     pub fn on_timer(&mut self, now: Instant) {
+        self.wake_half_open(now);
         self.time_waits.end_due(now);
         self.expire_fragments(now);
         while let Some(index) = self.table.take_due(now) {

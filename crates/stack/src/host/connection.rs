@@ -109,6 +109,18 @@ impl Connection {
         }
     }
 
+    /// When its SYN arrived, while its handshake is not done.
+    pub fn syn_at(&self) -> Option<Instant> {
+        let patience = self.patience.filter(|_| self.embryonic && !self.opened)?;
+        Some(patience.minus_nanos(EMBRYONIC_LIFE.as_nanos() as u64))
+    }
+
+    /// Makes the connection again, whose SYN arrived at `since`.
+    pub fn reopen(&mut self, reopen: impl FnOnce(&mut tcp::Connection), since: Instant) {
+        reopen(&mut self.tcp);
+        self.patience = Some(since + EMBRYONIC_LIFE);
+    }
+
     /// When it is to be woken.
     pub fn next_timer(&self) -> Option<Instant> {
         let wake = self.tcp.next_wake().map(|(at, _)| at);

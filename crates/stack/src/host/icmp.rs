@@ -129,7 +129,9 @@ impl Host {
     /// Whether a message is about a packet of a connection, which may be at any address.
     fn quotes_connection(&self, icmp: &DecodedIcmp, packet: &[u8]) -> bool {
         match icmp.quoted(packet).map(|quoted| quoted.carried) {
-            Some(QuotedHeader::Tcp { endpoints, .. }) => self.table.find(&endpoints).is_some(),
+            Some(QuotedHeader::Tcp { endpoints, .. }) => {
+                self.table.find(&endpoints).is_some() || self.half_open.has(&endpoints)
+            }
             _ => false,
         }
     }
@@ -170,7 +172,13 @@ impl Host {
         };
         let taken = match carried {
             QuotedHeader::Tcp { endpoints, seq } => {
-                self.table.find(&endpoints).is_some_and(|index| on_tcp(self, index, seq))
+                let index = self.table.find(&endpoints).or_else(|| self.reopen(&endpoints));
+                index.is_some_and(|index| {
+                    let taken = on_tcp(self, index, seq);
+                    // A half-open connection leaves the table again when it has had its turn.
+                    self.mark_dirty(index);
+                    taken
+                })
             }
             QuotedHeader::Udp(endpoints) => on_udp(self, &endpoints),
             QuotedHeader::EchoRequest { .. } | QuotedHeader::Other { .. } => false,

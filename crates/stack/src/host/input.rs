@@ -27,10 +27,10 @@ pub(crate) fn is_peer(address: SocketAddr) -> bool {
 }
 
 /// Whom a segment is for.
-enum Addressee {
+pub(super) enum Addressee {
     Connection(u32),
-    /// It is a SYN about which the application is to decide.
-    Decision,
+    /// Nobody now: the application is to decide about the SYN, a cookie answered it, or there is no room.
+    Later,
     /// A connection in TIME-WAIT, which gives this answer.
     TimeWait(Option<Segment>),
     Nobody,
@@ -84,14 +84,14 @@ impl Host {
         if payload.len() != decoded.segment.payload_len as usize {
             return Outcome::Ignored;
         }
-        match self.addressee(now, decoded) {
+        match self.addressee(now, decoded, sink) {
             Addressee::Connection(index) => {
                 if decoded.ecn.is_marked() {
                     self.on_mark(index, &decoded.segment);
                 }
                 self.deliver(now, index, &decoded.segment, payload, sink);
             }
-            Addressee::Decision | Addressee::TimeWait(None) => {}
+            Addressee::Later | Addressee::TimeWait(None) => {}
             Addressee::TimeWait(Some(answer)) => {
                 let path = decoded.endpoints.reverse();
                 self.stats.packets_out += self.egress.send_bare(&path, &answer, sink);
@@ -101,18 +101,21 @@ impl Host {
         Outcome::Taken
     }
 
-    /// Whether there is a connection along `path`, or one in TIME-WAIT.
-    fn has_path(&mut self, path: &Endpoints) -> bool {
-        self.table.find(path).is_some() || self.time_waits.has(path)
+    /// Whether there is a connection along `path`, in whatever state.
+    pub(super) fn has_path(&mut self, path: &Endpoints) -> bool {
+        self.table.find(path).is_some() || self.half_open.has(path) || self.time_waits.has(path)
     }
 
     /// Whom a segment is for: a connection, a new one if it opens one.
-    fn addressee(&mut self, now: Instant, decoded: &Decoded) -> Addressee {
+    fn addressee(&mut self, now: Instant, decoded: &Decoded, sink: &mut dyn Sink) -> Addressee {
         let path = decoded.endpoints.reverse();
         let Some(index) = self.table.find_again(&path) else {
+            if let Some(found) = self.half_open_addressee(&path, &decoded.segment) {
+                return found;
+            }
             return match self.time_waits.on_segment(now, &path, &decoded.segment, self.config.most_time_waits) {
-                None | Some(TimeWaitAnswer::Ended) => self.welcome(now, decoded, None),
-                Some(TimeWaitAnswer::BeginsAnew(least)) => self.welcome(now, decoded, Some(least)),
+                None | Some(TimeWaitAnswer::Ended) => self.welcome(now, decoded, None, sink),
+                Some(TimeWaitAnswer::BeginsAnew(least)) => self.welcome(now, decoded, Some(least), sink),
                 Some(TimeWaitAnswer::Nothing) => Addressee::TimeWait(None),
                 Some(TimeWaitAnswer::Acknowledge(answer)) => Addressee::TimeWait(Some(answer)),
                 Some(TimeWaitAnswer::Challenge(answer)) => {
@@ -130,36 +133,67 @@ impl Host {
                 // Its owner may not have read everything yet.
                 false => self.table.forget_path(index),
             }
-            return self.welcome(now, decoded, anew);
+            return self.welcome(now, decoded, anew, sink);
         }
         Addressee::Connection(index)
     }
 
-    /// What becomes of a segment to no connection: a SYN that a listener waits for opens one. `least`:
-    /// its initial sequence number is this one or a later one, because the path had a connection lately.
-    fn welcome(&mut self, now: Instant, decoded: &Decoded, least: Option<SeqNumber>) -> Addressee {
+    /// Whom a segment of a half-open connection is for: the connection, if there is room for it once it is open.
+    fn half_open_addressee(&mut self, path: &Endpoints, segment: &Segment) -> Option<Addressee> {
+        let listener = self.half_open.get(path)?.listener;
+        let crowded = self.listeners.get_mut(listener).is_some_and(|listener| listener.is_crowded());
+        let full = crowded || self.table.len() >= self.config.most_connections;
+        if full && !segment.flags.intersects(Flags::RST | Flags::SYN) {
+            // The peer sends again, and so does this side with its SYN-ACK.
+            self.stats.syns_dropped += 1;
+            return Some(Addressee::Later);
+        }
+        self.reopen(path).map(Addressee::Connection)
+    }
+
+    /// What becomes of a segment to no connection: a SYN that a listener waits for opens one, and so does an ACK of a
+    /// cookie. `least`: its initial sequence number is this one or a later one, because the path had a connection lately.
+    fn welcome(&mut self, now: Instant, decoded: &Decoded, least: Option<SeqNumber>, sink: &mut dyn Sink) -> Addressee {
         let flags = decoded.segment.flags;
-        if !flags.contains(Flags::SYN) || flags.intersects(Flags::ACK | Flags::RST | Flags::FIN) {
+        if flags.contains(Flags::RST) || !flags.intersects(Flags::SYN | Flags::ACK) {
             return Addressee::Nobody;
         }
         let path = decoded.endpoints.reverse();
         let Some(id) = self.listeners.at(path.src) else {
             return Addressee::Nobody;
         };
+        if !flags.contains(Flags::SYN) {
+            return self.take_cookie(now, id, decoded);
+        }
+        if flags.intersects(Flags::ACK | Flags::FIN) {
+            return Addressee::Nobody;
+        }
         let Some(options) = self.listeners.get_mut(id).map(|listener| listener.options) else {
             return Addressee::Nobody;
         };
         if options.decide_first {
             return match self.listeners.keep_syn(now, id, path, decoded.segment, least) {
-                true => Addressee::Decision,
+                true => Addressee::Later,
                 false => Addressee::Nobody,
             };
         }
-        let full = self.table.len() >= self.config.most_connections;
-        if full || !self.listeners.take_place(id) {
+        let crowded = self.listeners.get_mut(id).is_none_or(|listener| listener.is_crowded());
+        if crowded || self.table.len() >= self.config.most_connections {
             return Addressee::Nobody;
         }
-        Addressee::Connection(self.open(now, path, Some(&options), Origin::Listener(id), least))
+        if !self.listeners.take_place(id) {
+            match least {
+                // This peer had a connection, so it is where it says.
+                Some(_) => self.listeners.add_embryonic(id),
+                None if options.syn_cookies => {
+                    self.send_cookie(now, id, &options, decoded, sink);
+                    return Addressee::Later;
+                }
+                None => return Addressee::Nobody,
+            }
+        }
+        let begins = self.begins(now, &path, least);
+        Addressee::Connection(self.open(path, Some(&options), Origin::Listener(id), begins))
     }
 
     /// The packet of a segment was marked "congestion experienced". That counts for data in the window alone (RFC 3168

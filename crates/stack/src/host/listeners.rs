@@ -13,7 +13,7 @@ use crate::TcpOptions;
 
 /// Which listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ListenerId(u32);
+pub struct ListenerId(pub(super) u32);
 
 /// A SYN that waits for a decision: to be admitted or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub(crate) struct Listener {
     pub options: TcpOptions,
     /// Connections whose handshake is not done, and SYNs that wait for a decision.
     pub embryonic: usize,
+    /// Cookies that were sent are valid until then.
+    pub cookies_until: Option<Instant>,
     /// Open connections that nobody has accepted.
     pub ready: VecDeque<ConnectionId>,
     /// SYNs that wait for a decision and that the application has not taken, oldest first.
@@ -51,8 +53,14 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
+    /// Whether it has as many connections in handshakes as it may have.
     fn is_full(&self) -> bool {
-        self.embryonic + self.ready.len() >= self.options.backlog
+        self.embryonic >= self.options.backlog
+    }
+
+    /// Whether as many connections wait to be accepted as may.
+    pub fn is_crowded(&self) -> bool {
+        self.ready.len() >= self.options.backlog
     }
 }
 
@@ -111,6 +119,13 @@ impl Listeners {
         })
     }
 
+    /// Counts one more connection, whether there is room or not.
+    pub fn add_embryonic(&mut self, id: ListenerId) {
+        if let Some(listener) = self.by_id.get_mut(&id) {
+            listener.embryonic += 1;
+        }
+    }
+
     /// A connection or a SYN no longer counts as embryonic.
     pub fn give_place(&mut self, id: ListenerId) {
         if let Some(listener) = self.by_id.get_mut(&id) {
@@ -132,7 +147,12 @@ impl Listeners {
         }
         self.forget_old(now, id);
         if !self.take_place(id) {
-            return false;
+            // The oldest that the application has not seen makes room: a SYN of a flood, rather than a client that waits
+            // (RFC 4987 §3.4). It is not answered.
+            let oldest = self.by_id.get_mut(&id).and_then(|listener| listener.unseen.pop_front());
+            if oldest.and_then(|path| self.take_syn(&path)).is_none() || !self.take_place(id) {
+                return false;
+            }
         }
         self.waiting.insert(path, Waiting { listener: id, segment, least_isn, since: now });
         if let Some(listener) = self.by_id.get_mut(&id) {
@@ -300,7 +320,8 @@ impl Host {
         options: &TcpOptions,
         (segment, least_isn): (Segment, Option<SeqNumber>),
     ) -> ConnectionId {
-        let index = self.open(now, *path, Some(options), Origin::Admitted, least_isn);
+        let begins = self.begins(now, path, least_isn);
+        let index = self.open(*path, Some(options), Origin::Admitted, begins);
         if let Some(connection) = self.table.at_mut(index) {
             connection.deliver(now, &segment, &[]);
         }

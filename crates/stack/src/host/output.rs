@@ -423,6 +423,12 @@ impl Host {
         let (closed, opened) = (connection.tcp.is_closed(), connection.opened);
         let listener = connection.origin.listener();
         let unknown = listener.is_some() && !opened;
+        if unknown && !closed && self.keep_half(index) {
+            return self.settle_memory(now, index);
+        }
+        let Some(connection) = self.table.at_mut(index) else {
+            return;
+        };
         let done = (opened || closed) && std::mem::replace(&mut connection.embryonic, false);
         let released = connection.released;
         if done && let Some(listener) = listener {

@@ -36,6 +36,7 @@ enum Purpose {
     Port,
     Limit,
     Identification,
+    Cookie,
 }
 
 impl std::fmt::Debug for Secret {
@@ -87,6 +88,11 @@ impl Secret {
     /// Where identifications of packets from `src` to `dst` begin (RFC 7739 §5).
     pub(crate) fn identification(&self, src: IpAddr, dst: IpAddr) -> u32 {
         self.hash(Purpose::Identification, (src, dst)) as u32
+    }
+
+    /// The bits of a SYN cookie, the lowest first (see [`cookies`](super::cookies)).
+    pub(crate) fn cookie(&self, path: &Endpoints, peer_isn: SeqNumber, size: u8, period: u64) -> u32 {
+        self.hash(Purpose::Cookie, (path.src, path.dst, peer_isn.0, size, period)) as u32
     }
 
     /// A number below `below` that belongs to `period`.
