@@ -5,6 +5,7 @@
 
 mod examples;
 mod faults;
+mod floods;
 mod host;
 mod testbed;
 
