@@ -190,6 +190,8 @@ pub struct Host {
     /// Connections with an event, each once.
     events: VecDeque<u32>,
     challenges: ChallengeBudget,
+    /// Where a listener has begun to send cookies.
+    flooded: Option<SocketAddr>,
     datagrams: Datagrams,
     /// What is no segment of a connection, on its way out.
     outbox: Outbox,
@@ -222,6 +224,7 @@ impl Host {
             dirty: VecDeque::new(),
             events: VecDeque::new(),
             challenges: ChallengeBudget::default(),
+            flooded: None,
             datagrams: Datagrams::default(),
             outbox: Outbox::default(),
             reassembly: Reassembly::new(most_fragments),

@@ -1,8 +1,8 @@
 //! What happens to a stack as a whole.
 
-use std::{fmt, io};
+use std::{fmt, io, net::SocketAddr};
 
-/// Something that happened to a stack's device. As text it is one line.
+/// Something that happened to a stack or its device. As text it is one line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Notice {
@@ -19,6 +19,8 @@ pub enum Notice {
         /// And now.
         to: u16,
     },
+    /// So many handshakes to this address are not done that further SYNs are answered with SYN cookies.
+    SynFlood(SocketAddr),
 }
 
 impl fmt::Display for Notice {
@@ -28,6 +30,12 @@ impl fmt::Display for Notice {
             Self::Up => f.write_str("the device works again"),
             Self::Gone(error) => write!(f, "the device is gone: {error}; all connections are over"),
             Self::Mtu { from, to } => write!(f, "the device's MTU is {to} bytes now, after {from}"),
+            Self::SynFlood(at) => {
+                write!(
+                    f,
+                    "{at}: more connections begin than the backlog permits, perhaps a flood; SYN cookies answer them"
+                )
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     shard::Shard,
 };
 use recoup_units::Instant;
-use std::{io, sync::Arc, task::Context, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, task::Context, time::Duration};
 
 /// When a device that failed is tried again, at the latest.
 const RETRY: Duration = Duration::from_millis(250);
@@ -48,6 +48,7 @@ struct Found {
     next: Option<Instant>,
     unused: bool,
     busy: bool,
+    flooded: Option<SocketAddr>,
 }
 
 impl<D: Device> Runner<D> {
@@ -79,8 +80,12 @@ impl<D: Device> Runner<D> {
                 next: inner.host.next_timer(),
                 unused: inner.handles == 0,
                 busy,
+                flooded: inner.host.take_flooded(),
             }
         });
+        if let Some(at) = found.flooded {
+            self.shard.notify(&Notice::SynFlood(at));
+        }
         let now = clock.now();
         if let Err(error) = found.received {
             if error.kind() == io::ErrorKind::BrokenPipe {

@@ -23,7 +23,7 @@
 //! is an old duplicate by chance only. Where the path had a connection within the last minute (TIME-WAIT), no cookie is
 //! sent, but a half-open connection kept. From Linux: the MSS is never larger than the peer's.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use recoup_units::Instant;
 use recoup_wire::{Decoded, Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
@@ -97,6 +97,11 @@ fn syn_of(secret: &Secret, now: Instant, path: &Endpoints, ack: &Segment) -> Opt
 }
 
 impl Host {
+    /// Takes out where a flood of SYNs, or many clients at once, have just made a listener send cookies.
+    pub fn take_flooded(&mut self) -> Option<SocketAddr> {
+        self.flooded.take()
+    }
+
     /// Answers a SYN to a listener that is full with a cookie.
     pub(super) fn send_cookie(
         &mut self,
@@ -129,7 +134,10 @@ impl Host {
         });
         self.table.free(index);
         if let Some(listener) = self.listeners.get_mut(id) {
-            listener.cookies_until = Some(now + LIFE);
+            let until = listener.cookies_until.replace(now + LIFE);
+            if until.is_none_or(|until| until <= now) {
+                self.flooded = Some(path.src);
+            }
         }
         if let Some(answer) = answer {
             self.stats.cookies_sent += 1;

@@ -90,6 +90,7 @@ fn a_cookie_opens_a_connection_with_all_that_the_syn_said() {
     let stamp = answer.options.timestamps.unwrap().value;
     assert!((29_937..=30_001).contains(&stamp), "{stamp}");
     assert_eq!((host.connections(), host.half_open(), host.stats().cookies_sent), (0, BACKLOG, 1));
+    assert_eq!((host.take_flooded(), host.take_flooded()), (Some(SERVER.parse().unwrap()), None));
     let later = ms(30_050);
     hand_in(&mut host, later, &from(99, ack_of(&answer, 3)));
     let id = opened(&mut host).expect("a connection");
