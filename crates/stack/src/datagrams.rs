@@ -4,7 +4,8 @@ use crate::{
     Stack,
     host::{Datagram, DatagramId, EchoReply, Host, HostError},
     listener::EVERYWHERE,
-    shard::{Hold, Inner, Waiters, Wakers},
+    shard::{Hold, Inner},
+    waiters::{Waiters, Wakers},
 };
 use std::{
     future::poll_fn,

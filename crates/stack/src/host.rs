@@ -41,6 +41,7 @@ mod memory;
 mod others;
 mod outbox;
 mod output;
+mod paths;
 mod ping;
 mod raw;
 mod reassembly;

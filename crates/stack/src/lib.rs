@@ -30,7 +30,7 @@
 //! | --- | --- |
 //! | `stack`, `stream`, `listener`, `datagrams` | sockets, for any runtime or none |
 //! | `blocking`, `tokio` | sockets that wait; sockets for tokio |
-//! | `shard`, `runner`, `notice` | a host that sockets share, what exchanges its packets, and what happens to it as a whole |
+//! | `shard`, `waiters`, `runner`, `notice` | a host that sockets share, the tasks that wait for it, what exchanges its packets, and what happens to it as a whole |
 //! | `config` | settings of a stack, and options of its TCP sockets |
 //! | `device` | what carries the packets: the trait, and devices in memory |
 //! | `driver` | runs a host over a device on one thread |
@@ -53,6 +53,7 @@ mod stream;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod vnet;
+mod waiters;
 
 pub use config::{Config, TcpOptions};
 pub use datagrams::{PingSocket, RawSocket, UdpSocket};

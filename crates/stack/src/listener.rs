@@ -58,7 +58,7 @@ impl TcpListener {
         let id = stack.shard.call(|inner, _| {
             inner.check()?;
             let id = listen(&mut inner.host)?;
-            inner.listeners.insert(id, crate::shard::Wakers::default());
+            inner.listeners.insert(id, crate::waiters::Wakers::default());
             Ok::<_, io::Error>(id)
         })?;
         Ok(Self { shard: stack.shard.clone(), id })

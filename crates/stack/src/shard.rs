@@ -6,7 +6,8 @@
 use crate::{
     Notice,
     driver::Clock,
-    host::{ConnectionId, DatagramId, Event, Host, ListenerId},
+    host::{DatagramId, Event, Host, ListenerId},
+    waiters::{ByConnection, Waiters, Wakers},
 };
 use recoup_units::Instant;
 use std::{
@@ -16,32 +17,12 @@ use std::{
     task::{Context, Waker},
 };
 
-/// Tasks that wait for the same thing.
-#[derive(Debug, Default)]
-pub(crate) struct Wakers(Vec<Waker>);
-
-impl Wakers {
-    pub fn add(&mut self, context: &Context<'_>) {
-        let waker = context.waker();
-        if !self.0.iter().any(|known| known.will_wake(waker)) {
-            self.0.push(waker.clone());
-        }
-    }
-}
-
-/// Tasks that wait for a socket.
-#[derive(Debug, Default)]
-pub(crate) struct Waiters {
-    pub read: Wakers,
-    pub write: Wakers,
-}
-
 type Notify = Arc<dyn Fn(&Notice) + Send + Sync>;
 
 /// What the lock protects.
 pub(crate) struct Inner {
     pub host: Host,
-    pub connections: HashMap<ConnectionId, Waiters>,
+    pub connections: ByConnection,
     /// Of each listener: those that accept, and those that take SYNs to decide about.
     pub listeners: HashMap<ListenerId, Wakers>,
     /// Tasks that wait for a datagram.
@@ -74,8 +55,8 @@ impl fmt::Debug for Inner {
 impl Inner {
     /// Wakes `wakers` once the lock is released.
     pub fn wake(&mut self, wakers: impl FnOnce(&mut Self) -> Option<&mut Wakers>) {
-        let woken = wakers(self).map(|wakers| std::mem::take(&mut wakers.0));
-        self.due.extend(woken.into_iter().flatten());
+        let woken = wakers(self).map(Wakers::take).unwrap_or_default();
+        woken.move_to(&mut self.due);
     }
 
     /// Wakes everybody: the device is gone.
@@ -84,7 +65,7 @@ impl Inner {
         let sockets = connections.values_mut().chain(datagrams.values_mut());
         let sockets = sockets.flat_map(|waiters| [&mut waiters.read, &mut waiters.write]);
         for wakers in sockets.chain(listeners.values_mut()).chain([finish, raw, room]) {
-            due.append(&mut wakers.0);
+            wakers.take().move_to(due);
         }
     }
 
@@ -97,11 +78,11 @@ impl Inner {
             self.wake(|inner| Some(&mut inner.datagrams.get_mut(&socket)?.read));
         }
         if self.host.has_raw() {
-            self.due.append(&mut self.raw.0);
+            self.raw.take().move_to(&mut self.due);
         }
         // Without room, senders would wake the runner, and it them, again and again.
         if self.host.has_room_for_datagrams() {
-            self.due.append(&mut self.room.0);
+            self.room.take().move_to(&mut self.due);
         }
         while let Some(listener) = self.host.next_asking() {
             self.wake(|inner| inner.listeners.get_mut(&listener));
@@ -110,12 +91,12 @@ impl Inner {
 
     fn pass_on(&mut self, event: &Event) {
         let over = event.closed.is_some();
-        if let Some(waiters) = self.connections.get_mut(&event.connection) {
+        if let Some(waiters) = self.connections.get_mut(event.connection) {
             if event.readable || event.opened || over {
-                self.due.append(&mut waiters.read.0);
+                waiters.read.take().move_to(&mut self.due);
             }
             if event.writable || event.opened || over {
-                self.due.append(&mut waiters.write.0);
+                waiters.write.take().move_to(&mut self.due);
             }
         }
         if event.opened
@@ -145,7 +126,7 @@ impl Shard {
     pub fn new(host: Host) -> Arc<Self> {
         let inner = Inner {
             host,
-            connections: HashMap::new(),
+            connections: ByConnection::default(),
             listeners: HashMap::new(),
             datagrams: HashMap::new(),
             raw: Wakers::default(),

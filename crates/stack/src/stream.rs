@@ -3,7 +3,8 @@
 use crate::{
     KeepAlive, Stack, TcpOptions,
     host::{ConnectionId, Host, HostError, Read, Readiness},
-    shard::{Hold, Inner, Wakers},
+    shard::{Hold, Inner},
+    waiters::Wakers,
 };
 use recoup_recovery::Counters;
 use recoup_tcp::{Info, State};
@@ -22,7 +23,6 @@ use std::{
 struct Handle {
     shard: Hold,
     id: ConnectionId,
-    path: Endpoints,
 }
 
 impl Drop for Handle {
@@ -31,7 +31,7 @@ impl Drop for Handle {
         let _waiters = self.shard.call(|inner, now| {
             // An error says that it was aborted.
             let _ = inner.host.release(now, self.id);
-            inner.connections.remove(&self.id)
+            inner.connections.remove(self.id)
         });
     }
 }
@@ -62,11 +62,11 @@ impl Handle {
     }
 
     fn readers<'a>(&self, inner: &'a mut Inner) -> &'a mut Wakers {
-        &mut inner.connections.entry(self.id).or_default().read
+        &mut inner.connections.of(self.id).read
     }
 
     fn writers<'a>(&self, inner: &'a mut Inner) -> &'a mut Wakers {
-        &mut inner.connections.entry(self.id).or_default().write
+        &mut inner.connections.of(self.id).write
     }
 
     fn poll_opened(&self, context: &Context<'_>) -> Poll<io::Result<()>> {
@@ -76,7 +76,10 @@ impl Handle {
             |host, _| {
                 let Readiness { opened, closed, .. } = host.readiness(self.id).ok_or(HostError::Unknown)?;
                 match closed {
-                    Some(how) if !opened => Err(HostError::Unopened { how, to: self.path.dst }),
+                    Some(how) if !opened => {
+                        let to = host.path(self.id).ok_or(HostError::Unknown)?.dst;
+                        Err(HostError::Unopened { how, to })
+                    }
                     _ => Ok(opened.then_some(())),
                 }
             },
@@ -217,8 +220,8 @@ impl TcpStream {
 
     /// The stream of a connection that nobody owns.
     pub(crate) fn of(shard: &Hold, id: ConnectionId) -> Option<Self> {
-        let path = shard.call(|inner, _| inner.host.path(id))?;
-        Some(Self { handle: Arc::new(Handle { shard: shard.clone(), id, path }) })
+        shard.call(|inner, _| inner.host.path(id))?;
+        Some(Self { handle: Arc::new(Handle { shard: shard.clone(), id }) })
     }
 
     /// This stream once its handshake is done.
@@ -227,12 +230,18 @@ impl TcpStream {
         Ok(self)
     }
 
+    /// The connection's ends, which the host knows as long as there is a handle.
+    fn path(&self) -> io::Result<Endpoints> {
+        let path = self.handle.call(|inner, _| inner.host.path(self.handle.id));
+        path.ok_or_else(|| HostError::Unknown.into())
+    }
+
     /// The stack's end: of an accepted stream, where its peer wanted to go.
     ///
     /// # Errors
     /// None; the type is that of other streams.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.handle.path.src)
+        Ok(self.path()?.src)
     }
 
     /// The peer's end.
@@ -240,7 +249,7 @@ impl TcpStream {
     /// # Errors
     /// None; the type is that of other streams.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.handle.path.dst)
+        Ok(self.path()?.dst)
     }
 
     /// Reads what has arrived, as much as fits. 0 is the end of the stream.

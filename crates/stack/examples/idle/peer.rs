@@ -39,13 +39,7 @@ pub struct Peers {
 fn options(echo: Option<Timestamps>, syn: bool) -> Options {
     let timestamps = Some(Timestamps { value: 1, echo: echo.map_or(0, |theirs| theirs.value) });
     match syn {
-        true => Options {
-            mss: Some(1460),
-            window_scale: Some(7),
-            sack_permitted: true,
-            timestamps,
-            ..Options::NONE
-        },
+        true => Options { mss: Some(1460), window_scale: Some(7), sack_permitted: true, timestamps, ..Options::NONE },
         false => Options { timestamps, ..Options::NONE },
     }
 }
@@ -64,7 +58,10 @@ impl Peers {
         if self.packets.is_empty() && self.next < self.until {
             let path = Endpoints { src: peer(self.next), dst: SERVER };
             let (seq, flags) = (SeqNumber(self.next), Flags::SYN);
-            self.put(&path, &Segment { seq, flags, window: 65_535, options: options(None, true), ..Segment::default() });
+            self.put(
+                &path,
+                &Segment { seq, flags, window: 65_535, options: options(None, true), ..Segment::default() },
+            );
             self.next += 1;
         }
         self.packets.pop_front()

@@ -1,18 +1,25 @@
 //! The connections: by number, by path, and by when they wake.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use recoup_tcp::{Config, SendLimits, TimeWait};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 
-use super::{Connection, connection::Origin, memory::Growth};
+use super::{Connection, connection::Origin, memory::Growth, paths::Paths};
 
 /// Identifies a connection. The table reuses its numbers; ids are unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId {
     index: u32,
     generation: u32,
+}
+
+impl ConnectionId {
+    /// The number of the connection, which another one has after it.
+    pub(crate) const fn index(self) -> usize {
+        self.index as usize
+    }
 }
 
 /// Memory of connections that are over, for new ones: that many at most.
@@ -40,8 +47,9 @@ struct Counted {
 }
 
 impl Counted {
-    /// What a connection takes beside its streams: its state, its place here, and an entry in each map.
-    const FIXED: usize = size_of::<Connection>() + size_of::<Slot>() + 128;
+    /// What a connection takes beside its streams: its state, its place here, and an entry in each map. Beside the timers'
+    /// entry there may be one of the queues of events and of what is to be transmitted.
+    const FIXED: usize = size_of::<Connection>() + size_of::<Slot>() + Paths::ENTRY + 40;
 
     fn of(connection: &Connection) -> Self {
         let tcp = &connection.tcp;
@@ -75,7 +83,7 @@ pub(crate) struct Table {
     free: Vec<u32>,
     #[expect(clippy::vec_box, reason = "slots take them as they are")]
     spare: Vec<Box<Connection>>,
-    by_path: HashMap<Endpoints, u32>,
+    by_path: Paths,
     /// The connection found last, by number.
     latest: Option<u32>,
     /// One entry per connection that is to wake: at that time or later.
@@ -104,7 +112,7 @@ impl Table {
 
     /// The connection along `path`.
     pub fn find(&self, path: &Endpoints) -> Option<u32> {
-        self.by_path.get(path).copied()
+        self.by_path.find(path, |index| self.at(index).is_some_and(|connection| connection.path == *path))
     }
 
     /// As [`find`](Self::find); faster for the path of the last call, because packets come in trains.
@@ -164,7 +172,7 @@ impl Table {
         let slot = &mut self.slots[index as usize];
         let connection = slot.connection.insert(connection);
         connection.growth = growth;
-        self.by_path.insert(path, index);
+        self.by_path.insert(&path, index);
         self.count(index);
         index
     }
@@ -174,9 +182,7 @@ impl Table {
         self.latest = None;
         if let Some(connection) = self.at(index) {
             let path = connection.path;
-            if self.by_path.get(&path) == Some(&index) {
-                self.by_path.remove(&path);
-            }
+            self.by_path.remove(&path, index);
         }
     }
 
