@@ -10,7 +10,7 @@ use recoup_units::{Offset, Span};
 pub struct Buffer {
     start: Offset,
     /// The ring; its length is a power of two or 0.
-    ring: Vec<u8>,
+    ring: Box<[u8]>,
     /// The ring index of the first byte held.
     head: usize,
     len: usize,
@@ -19,7 +19,7 @@ pub struct Buffer {
 impl Default for Buffer {
     /// An empty buffer for a stream whose first byte follows the SYN.
     fn default() -> Self {
-        Self { start: Offset::DATA, ring: Vec::new(), head: 0, len: 0 }
+        Self { start: Offset::DATA, ring: Box::default(), head: 0, len: 0 }
     }
 }
 
@@ -50,14 +50,14 @@ impl Buffer {
         self.start = Offset::DATA;
         (self.head, self.len) = (0, 0);
         if self.ring.len() > memory {
-            self.ring = Vec::new();
+            self.ring = Box::default();
         }
     }
 
     /// Frees the memory if no byte is held. For a stream that has ended.
     pub fn give_back_memory(&mut self) {
         if self.is_empty() {
-            (self.ring, self.head) = (Vec::new(), 0);
+            (self.ring, self.head) = (Box::default(), 0);
         }
     }
 
@@ -127,7 +127,7 @@ impl Buffer {
 
     /// Moves the bytes to a ring of `len` bytes.
     fn move_to(&mut self, len: usize) {
-        let mut ring = vec![0; len];
+        let mut ring = vec![0; len].into_boxed_slice();
         let [front, back] = self.between(0, self.len);
         ring[..front.len()].copy_from_slice(front);
         ring[front.len()..self.len].copy_from_slice(back);

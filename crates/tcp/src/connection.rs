@@ -93,9 +93,9 @@ pub struct Notices {
     /// The handshake is done.
     pub opened: bool,
     /// How often in-order data or the end of the stream arrived since the application looked.
-    pub readable: u64,
+    pub readable: u32,
     /// How often the send buffer drained after a write that did not fit.
-    pub writable: u64,
+    pub writable: u32,
     /// The connection is over.
     pub closed: bool,
 }
@@ -107,6 +107,33 @@ pub enum Wake {
     Endpoint(Timer),
     /// Held data has waited an RTO for more to join it.
     Held,
+}
+
+/// The parts of a segment that are missing: mostly one.
+#[derive(Debug, Default)]
+struct Gaps {
+    first: Option<Span>,
+    others: Vec<Span>,
+}
+
+impl Gaps {
+    #[inline]
+    fn add(&mut self, gap: Span) {
+        match self.first {
+            None => self.first = Some(gap),
+            Some(_) => self.others.push(gap),
+        }
+    }
+}
+
+impl IntoIterator for Gaps {
+    type Item = Span;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<Span>, std::vec::IntoIter<Span>>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.others)
+    }
 }
 
 /// One side of a connection, with its bytes; see the [module](self).
@@ -126,8 +153,6 @@ pub struct Connection {
     notified_to: Offset,
     /// A write found too little room.
     missed_room: bool,
-    /// The missing parts of the segment being delivered; empty between segments.
-    gaps: Vec<Span>,
 }
 
 impl Connection {
@@ -154,7 +179,6 @@ impl Connection {
             notices: Notices::default(),
             notified_to: Offset::DATA,
             missed_room: false,
-            gaps: Vec::new(),
         }
     }
 
@@ -228,7 +252,7 @@ impl Connection {
     pub fn shrink(&mut self) {
         self.sent.shrink();
         self.received.shrink();
-        self.gaps = Vec::new();
+        self.held.free_unused();
         self.endpoint.free_unused();
     }
 
@@ -548,15 +572,14 @@ impl Connection {
             _ if segment.flags.contains(Flags::SYN) => None,
             _ => self.endpoint.receive_offset(segment.seq),
         };
-        self.gaps.clear();
+        let mut gaps = Gaps::default();
         if let Some(start) = start {
             let span = Span::at(start, payload.len() as u64);
-            let gaps = &mut self.gaps;
-            self.endpoint.receiver().missing(span, |gap| gaps.push(gap));
+            self.endpoint.receiver().missing(span, |gap| gaps.add(gap));
         }
         self.endpoint.on_segment(now, segment);
         if let Some(start) = start {
-            self.keep_what_was_taken(start, payload);
+            self.keep_what_was_taken(start, payload, gaps);
         }
         self.held.on_ack();
         self.sent.forget_before(self.endpoint.sender().una());
@@ -564,15 +587,13 @@ impl Connection {
     }
 
     /// Keeps the bytes of `payload`, which begins at `start`, that were missing and are not any more.
-    fn keep_what_was_taken(&mut self, start: Offset, payload: &[u8]) {
-        let mut gaps = std::mem::take(&mut self.gaps);
-        for gap in gaps.drain(..) {
+    fn keep_what_was_taken(&mut self, start: Offset, payload: &[u8], missing: Gaps) {
+        for gap in missing {
             // The endpoint takes a gap's beginning, up to the edge of the window, or nothing.
             let mut end = gap.end;
             self.endpoint.receiver().missing(gap, |still| end = end.min(still.start));
             self.keep(gap.start, &payload[gap.start.since(start) as usize..end.since(start) as usize]);
         }
-        self.gaps = gaps;
         self.limit_reassembly();
     }
 
@@ -648,11 +669,11 @@ impl Connection {
         self.notices.opened |= self.is_past_handshake() && !self.is_closed();
         if next > self.notified_to {
             self.notified_to = next;
-            self.notices.readable += 1;
+            self.notices.readable = self.notices.readable.wrapping_add(1);
         }
         if self.missed_room && self.has_much_room() {
             self.missed_room = false;
-            self.notices.writable += 1;
+            self.notices.writable = self.notices.writable.wrapping_add(1);
         }
         self.notices.closed = self.is_closed();
         self.notices

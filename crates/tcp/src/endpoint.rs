@@ -439,6 +439,7 @@ impl Endpoint {
     pub(crate) fn free_unused(&mut self) {
         self.sender.free_unused();
         self.receiver.free_unused();
+        self.pusher.free_unused();
     }
 
     /// The send side.

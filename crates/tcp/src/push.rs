@@ -46,60 +46,30 @@ struct Chunk {
 /// Decides which segments carry the bit.
 #[derive(Clone, Debug)]
 pub(crate) struct Pusher {
-    policy: Push,
-    /// The chunks of unsent data, ascending; only with [`Push::Burst`].
-    chunks: VecDeque<Chunk>,
+    /// The present burst and those that follow; only with [`Push::Burst`].
+    bursts: Option<Box<Bursts>>,
     /// The end of the queued data.
     written: Offset,
-    /// The value of `written` at the last mark.
+    /// The ends of outstanding bursts, ascending. Bursts of one segment are kept only if marked.
+    sent: VecDeque<Chunk>,
+}
+
+/// How unsent data is cut into bursts.
+#[derive(Clone, Debug)]
+struct Bursts {
+    /// See [`Push::Burst`].
+    least: u32,
+    /// The chunks of unsent data, ascending.
+    chunks: VecDeque<Chunk>,
+    /// The end of the queued data at the last mark.
     marked: Offset,
     /// Segments left in the current burst.
     left: u32,
     /// Whether the current burst has more than one segment.
     several: bool,
-    /// The ends of outstanding bursts, ascending. Bursts of one segment are kept only if marked.
-    sent: VecDeque<Chunk>,
 }
 
-impl Pusher {
-    pub fn new(policy: Push) -> Self {
-        Self {
-            policy,
-            chunks: VecDeque::new(),
-            written: Offset::DATA,
-            marked: Offset::DATA,
-            left: 0,
-            several: false,
-            sent: VecDeque::new(),
-        }
-    }
-
-    /// Resets to a new connection and keeps the memory.
-    pub fn reset(&mut self, policy: Push) {
-        let (mut chunks, mut sent) = (std::mem::take(&mut self.chunks), std::mem::take(&mut self.sent));
-        chunks.clear();
-        sent.clear();
-        *self = Self { chunks, sent, ..Self::new(policy) };
-    }
-
-    /// Bytes that still fit in the last chunk, or in a new one if it is full. Without bursts there are no
-    /// chunks, and there is no limit.
-    pub fn room(&self, sender: &Sender) -> u64 {
-        if self.policy == Push::WriteEnd {
-            return u64::MAX;
-        }
-        let goal = chunk_goal(sender);
-        match self.tail_len(sender) {
-            len if len < goal => goal - len,
-            _ => goal,
-        }
-    }
-
-    /// Whether the next queued data joins the last chunk: the chunk has room and unsent data.
-    pub fn joins_tail(&self, sender: &Sender) -> bool {
-        (1..chunk_goal(sender)).contains(&self.tail_len(sender))
-    }
-
+impl Bursts {
     /// Unsent bytes of the last chunk.
     fn tail_len(&self, sender: &Sender) -> u64 {
         let before = self.chunks.iter().rev().nth(1);
@@ -108,84 +78,35 @@ impl Pusher {
         end.since(start)
     }
 
-    /// `bytes` of a write were queued. `first`: they are the first of that write, so a mark at the end of the
-    /// chunk they join is removed. Returns whether enough was queued since the last mark for another mark.
-    pub fn queue(&mut self, mut bytes: u64, first: bool, sender: &Sender) -> bool {
-        if self.policy == Push::WriteEnd {
-            self.written = self.written + bytes;
-            return false;
+    /// Bytes that still fit in the last chunk, or in a new one if it is full.
+    fn room(&self, sender: &Sender) -> u64 {
+        let goal = chunk_goal(sender);
+        match self.tail_len(sender) {
+            len if len < goal => goal - len,
+            _ => goal,
         }
-        let (mut first, mut much) = (first, false);
-        while bytes > 0 {
-            let joins = self.joins_tail(sender);
-            let take = self.room(sender).min(bytes);
-            self.written = self.written + take;
-            bytes -= take;
-            match self.chunks.back_mut().filter(|_| joins) {
-                Some(tail) => {
-                    tail.end = self.written;
-                    tail.marked &= !first;
-                }
-                None => self.chunks.push_back(Chunk { end: self.written, marked: false }),
-            }
-            first = false;
-            let half = sender.peer_window().largest() / 2;
-            if self.room(sender) == chunk_goal(sender) && self.written > self.marked + half {
-                self.mark();
-                much = true;
-            }
-        }
-        much
     }
 
-    pub const fn policy(&self) -> Push {
-        self.policy
+    fn begin(&mut self, segments: u32) {
+        self.left = segments;
+        self.several = segments > 1;
     }
 
-    /// Whether the bit marks only the ends of writes.
-    pub fn marks_ends_alone(&self) -> bool {
-        self.policy == Push::WriteEnd
-    }
-
-    /// Whether the current burst has segments left.
-    pub fn is_in_burst(&self) -> bool {
-        self.left > 0
-    }
-
-    /// A write ended: marks its last chunk.
-    pub fn mark(&mut self) {
+    fn mark(&mut self, written: Offset) {
         if let Some(tail) = self.chunks.back_mut() {
             tail.marked = true;
         }
-        self.marked = self.written;
+        self.marked = written;
     }
 
-    /// Nothing more may be sent now: the next segment begins a new burst.
-    pub fn pause(&mut self) {
-        self.left = 0;
-    }
-
-    /// Whether new data `payload`, which is being sent, carries the bit. `written`: the end of the data.
-    pub fn on_new(&mut self, payload: Span, written: Offset, sender: &Sender) -> bool {
-        match self.policy {
-            Push::WriteEnd => {
-                let marked = payload.end == written;
-                if marked {
-                    self.note_sent(payload.end, true);
-                }
-                marked
-            }
-            Push::Burst { least } => self.on_new_in_burst(payload, least, sender),
-        }
-    }
-
-    fn on_new_in_burst(&mut self, payload: Span, least: u32, sender: &Sender) -> bool {
+    /// Whether new data `payload` carries the bit; and if it ends a burst, whether its end is marked.
+    fn on_new(&mut self, payload: Span, sender: &Sender) -> (bool, Option<bool>) {
         while self.chunks.front().is_some_and(|c| c.end <= payload.start) {
             self.chunks.pop_front();
         }
         let chunk = self.chunks.front().copied().unwrap_or(Chunk { end: payload.end, marked: true });
         if self.left == 0 {
-            self.begin(burst(payload.start, chunk.end, least, sender));
+            self.begin(burst(payload.start, chunk.end, self.least, sender));
         }
         self.left -= 1;
         let chunk_ends = payload.end >= chunk.end;
@@ -193,15 +114,122 @@ impl Pusher {
             self.left = 0;
         }
         let marked = chunk_ends && chunk.marked;
-        if self.left == 0 {
-            self.note_sent(payload.end, marked);
-        }
-        (self.left == 0 && self.several) || marked
+        ((self.left == 0 && self.several) || marked, (self.left == 0).then_some(marked))
+    }
+}
+
+impl Pusher {
+    pub fn new(policy: Push) -> Self {
+        let bursts = match policy {
+            Push::WriteEnd => None,
+            Push::Burst { least } => {
+                let chunks = VecDeque::new();
+                Some(Box::new(Bursts { least, chunks, marked: Offset::DATA, left: 0, several: false }))
+            }
+        };
+        Self { bursts, written: Offset::DATA, sent: VecDeque::new() }
     }
 
-    fn begin(&mut self, segments: u32) {
-        self.left = segments;
-        self.several = segments > 1;
+    /// Resets to a new connection and keeps the memory.
+    pub fn reset(&mut self, policy: Push) {
+        let mut sent = std::mem::take(&mut self.sent);
+        sent.clear();
+        *self = Self { sent, ..Self::new(policy) };
+    }
+
+    /// Frees memory that nothing outstanding takes.
+    pub fn free_unused(&mut self) {
+        if self.sent.is_empty() {
+            self.sent = VecDeque::new();
+        }
+    }
+
+    /// Bytes that still fit in the last chunk, or in a new one if it is full. Without bursts there are no
+    /// chunks, and there is no limit.
+    pub fn room(&self, sender: &Sender) -> u64 {
+        self.bursts.as_ref().map_or(u64::MAX, |bursts| bursts.room(sender))
+    }
+
+    /// Whether the next queued data joins the last chunk: the chunk has room and unsent data.
+    pub fn joins_tail(&self, sender: &Sender) -> bool {
+        let tail = self.bursts.as_ref().map_or(0, |bursts| bursts.tail_len(sender));
+        (1..chunk_goal(sender)).contains(&tail)
+    }
+
+    /// `bytes` of a write were queued. `first`: they are the first of that write, so a mark at the end of the
+    /// chunk they join is removed. Returns whether enough was queued since the last mark for another mark.
+    pub fn queue(&mut self, mut bytes: u64, mut first: bool, sender: &Sender) -> bool {
+        let Some(bursts) = &mut self.bursts else {
+            self.written = self.written + bytes;
+            return false;
+        };
+        let mut much = false;
+        while bytes > 0 {
+            let joins = (1..chunk_goal(sender)).contains(&bursts.tail_len(sender));
+            let take = bursts.room(sender).min(bytes);
+            self.written = self.written + take;
+            bytes -= take;
+            match bursts.chunks.back_mut().filter(|_| joins) {
+                Some(tail) => {
+                    tail.end = self.written;
+                    tail.marked &= !first;
+                }
+                None => bursts.chunks.push_back(Chunk { end: self.written, marked: false }),
+            }
+            first = false;
+            let half = sender.peer_window().largest() / 2;
+            if bursts.room(sender) == chunk_goal(sender) && self.written > bursts.marked + half {
+                bursts.mark(self.written);
+                much = true;
+            }
+        }
+        much
+    }
+
+    pub fn policy(&self) -> Push {
+        match &self.bursts {
+            None => Push::WriteEnd,
+            Some(bursts) => Push::Burst { least: bursts.least },
+        }
+    }
+
+    /// Whether the bit marks only the ends of writes.
+    pub fn marks_ends_alone(&self) -> bool {
+        self.bursts.is_none()
+    }
+
+    /// Whether the current burst has segments left.
+    pub fn is_in_burst(&self) -> bool {
+        self.bursts.as_ref().is_some_and(|bursts| bursts.left > 0)
+    }
+
+    /// A write ended: marks its last chunk.
+    pub fn mark(&mut self) {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.mark(self.written);
+        }
+    }
+
+    /// Nothing more may be sent now: the next segment begins a new burst.
+    pub fn pause(&mut self) {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.left = 0;
+        }
+    }
+
+    /// Whether new data `payload`, which is being sent, carries the bit. `written`: the end of the data.
+    pub fn on_new(&mut self, payload: Span, written: Offset, sender: &Sender) -> bool {
+        let (pushed, end) = match &mut self.bursts {
+            None => {
+                let marked = payload.end == written;
+                (marked, marked.then_some(true))
+            }
+            Some(bursts) => bursts.on_new(payload, sender),
+        };
+        if let Some(marked) = end {
+            self.note_sent(payload.end, marked);
+        }
+        pushed
     }
 
     fn note_sent(&mut self, end: Offset, marked: bool) {
@@ -216,24 +244,24 @@ impl Pusher {
         let at = self.sent.partition_point(|burst| burst.end < payload.end);
         let sent = self.sent.get(at).copied();
         let marked = sent.is_some_and(|burst| burst.marked && burst.end == payload.end);
-        if self.policy == Push::WriteEnd {
+        let Some(bursts) = &mut self.bursts else {
             return marked;
-        }
+        };
         if alone {
-            self.left = 0;
+            bursts.left = 0;
             return marked;
         }
-        if self.left == 0 {
+        if bursts.left == 0 {
             let end = sent.map_or(payload.end, |burst| burst.end);
-            self.begin(1 + lost_after(payload.end, end, sender));
+            bursts.begin(1 + lost_after(payload.end, end, sender));
         }
-        self.left -= 1;
-        if self.left == 0 && sent.is_some_and(|burst| burst.end > payload.end) {
-            let marked = false;
-            let end = payload.end;
-            self.sent.insert(at, Chunk { end, marked });
+        bursts.left -= 1;
+        let ends = bursts.left == 0;
+        let several = ends && bursts.several;
+        if ends && sent.is_some_and(|burst| burst.end > payload.end) {
+            self.sent.insert(at, Chunk { end: payload.end, marked: false });
         }
-        (self.left == 0 && self.several) || marked
+        several || marked
     }
 
     /// Forgets acknowledged data.

@@ -24,16 +24,23 @@ pub(crate) enum Arrival {
     Unacceptable,
 }
 
-/// The receive side of one direction. Offsets are the sender's.
-#[derive(Clone, Debug)]
-pub struct Receiver {
-    next: Offset,
+/// Data that came out of order, or twice.
+#[derive(Clone, Debug, Default)]
+struct Disorder {
     /// Out-of-order data: ascending, disjoint, not adjacent.
     beyond: Vec<Span>,
     /// Blocks of `beyond` by latest change, most recent first.
     reported: [Span; REPORTED],
     /// The duplicate to report in the next ACK.
     dsack: Option<Span>,
+}
+
+/// The receive side of one direction. Offsets are the sender's.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    next: Offset,
+    /// There is none as long as all data comes once and in order.
+    disorder: Option<Box<Disorder>>,
     /// Whether duplicates are reported.
     reports_duplicates: bool,
     /// The end of the stream, once a FIN has arrived.
@@ -41,9 +48,9 @@ pub struct Receiver {
     /// The end of the data the application has read.
     read: Offset,
     buffer: u64,
-    mss: u64,
+    mss: u16,
     /// The least step by which the right edge moves.
-    step: u64,
+    step: u16,
     /// The right edge of the offered window; it never moves back (RFC 9293 §3.8.6.2.2).
     edge: Offset,
     duplicate_bytes: u64,
@@ -54,32 +61,42 @@ impl Receiver {
     pub fn new(buffer: u64, mss: u16) -> Self {
         Self {
             next: Offset::SYN,
-            beyond: Vec::new(),
-            reported: [Span::default(); REPORTED],
-            dsack: None,
+            disorder: None,
             reports_duplicates: true,
             fin: None,
             read: Offset::DATA,
             buffer,
-            mss: u64::from(mss),
-            step: u64::from(mss).min(buffer / 2),
+            mss,
+            step: Self::step(mss, buffer),
             edge: Offset::DATA + buffer,
             duplicate_bytes: 0,
         }
     }
 
-    /// Resets to a new connection and keeps the memory.
-    pub fn reset(&mut self, buffer: u64, mss: u16) {
-        let mut beyond = std::mem::take(&mut self.beyond);
-        beyond.clear();
-        *self = Self { beyond, ..Self::new(buffer, mss) };
+    fn step(mss: u16, buffer: u64) -> u16 {
+        u16::try_from(buffer / 2).unwrap_or(u16::MAX).min(mss)
     }
 
-    /// Frees the memory of blocks that are not there any more.
-    pub(crate) fn free_unused(&mut self) {
-        if self.beyond.is_empty() {
-            self.beyond = Vec::new();
+    /// Resets to a new connection and keeps the memory.
+    pub fn reset(&mut self, buffer: u64, mss: u16) {
+        let mut disorder = self.disorder.take();
+        if let Some(disorder) = &mut disorder {
+            disorder.beyond.clear();
+            disorder.reported = Default::default();
+            disorder.dsack = None;
         }
+        *self = Self { disorder, ..Self::new(buffer, mss) };
+    }
+
+    /// Frees the memory of disorder that is over.
+    pub(crate) fn free_unused(&mut self) {
+        self.disorder.take_if(|disorder| disorder.beyond.is_empty() && disorder.dsack.is_none());
+    }
+
+    /// The out-of-order data.
+    #[inline]
+    fn beyond(&self) -> &[Span] {
+        self.disorder.as_ref().map_or(&[], |disorder| &disorder.beyond)
     }
 
     /// Switches the report of duplicates by DSACK on or off. It is on initially.
@@ -101,7 +118,7 @@ impl Receiver {
     /// §3.8.6.2.2), so a smaller size takes effect as data arrives.
     pub(crate) fn set_buffer(&mut self, buffer: u64) {
         self.buffer = buffer;
-        self.step = self.mss.min(buffer / 2);
+        self.step = Self::step(self.mss, buffer);
     }
 
     /// The end of the data that the application has read.
@@ -133,8 +150,9 @@ impl Receiver {
     /// Calls `each` with every part of `span` that has not arrived.
     pub fn missing(&self, span: Span, mut each: impl FnMut(Span)) {
         let mut at = span.start.max(self.next);
-        let first = self.beyond.partition_point(|b| b.end <= at);
-        for block in &self.beyond[first..] {
+        let beyond = self.beyond();
+        let first = beyond.partition_point(|b| b.end <= at);
+        for block in &beyond[first..] {
             if at >= span.end || block.start >= span.end {
                 break;
             }
@@ -159,7 +177,7 @@ impl Receiver {
     /// end of the stream is cut off.
     #[inline]
     pub(crate) fn on_arrival(&mut self, span: Span, fin: bool) -> Arrival {
-        let all_in_order = self.beyond.is_empty() && self.fin.is_none() && !fin;
+        let all_in_order = self.beyond().is_empty() && self.fin.is_none() && !fin;
         if all_in_order && span.start == self.next && span.end <= self.edge && !span.is_empty() {
             self.next = span.end;
             return Arrival::InOrder;
@@ -196,11 +214,11 @@ impl Receiver {
             return Arrival::OutOfOrder;
         }
         self.next = span.end;
-        if self.beyond.is_empty() {
+        let Some(disorder) = self.disorder.as_mut().filter(|disorder| !disorder.beyond.is_empty()) else {
             return Arrival::InOrder;
-        }
-        let joined = self.beyond.partition_point(|b| b.start <= self.next);
-        for block in self.beyond.drain(..joined) {
+        };
+        let joined = disorder.beyond.partition_point(|b| b.start <= span.end);
+        for block in disorder.beyond.drain(..joined) {
             self.next = self.next.max(block.end);
         }
         Arrival::FillsHole
@@ -208,7 +226,7 @@ impl Receiver {
 
     /// Sets the end of the stream, unless `fin` lies beyond the window or before data that has arrived.
     fn learn_fin(&mut self, fin: Offset) {
-        let received = self.beyond.last().map_or(self.next, |last| last.end);
+        let received = self.beyond().last().map_or(self.next, |last| last.end);
         if self.fin.is_none() && received <= fin && fin < self.edge {
             self.fin = Some(fin);
         }
@@ -224,60 +242,71 @@ impl Receiver {
         let duplicate = if !below.is_empty() {
             Some(below)
         } else {
-            let at = self.beyond.partition_point(|b| b.end <= span.start);
-            let block = self.beyond.get(at).filter(|b| b.overlaps(span));
+            let at = self.beyond().partition_point(|b| b.end <= span.start);
+            let block = self.beyond().get(at).filter(|b| b.overlaps(span));
             block.map(|b| Span::new(span.start.max(b.start), span.end.min(b.end)))
         };
-        self.dsack = duplicate.or(self.dsack);
+        if duplicate.is_some() {
+            self.disorder.get_or_insert_default().dsack = duplicate;
+        }
     }
 
     /// Merges `span` with the blocks it touches, and puts the result first in the report.
     fn insert(&mut self, span: Span) {
-        let from = self.beyond.partition_point(|b| b.end < span.start);
-        let to = self.beyond.partition_point(|b| b.start <= span.end);
-        let joined = self.beyond[from..to].iter().fold(span, |a, b| Span::new(a.start.min(b.start), a.end.max(b.end)));
+        let Disorder { beyond, reported, .. } = &mut **self.disorder.get_or_insert_default();
+        let from = beyond.partition_point(|b| b.end < span.start);
+        let to = beyond.partition_point(|b| b.start <= span.end);
+        let joined = beyond[from..to].iter().fold(span, |a, b| Span::new(a.start.min(b.start), a.end.max(b.end)));
         if from < to {
-            self.beyond[from] = joined;
-            self.beyond.drain(from + 1..to);
+            beyond[from] = joined;
+            beyond.drain(from + 1..to);
         } else {
-            self.beyond.insert(from, joined);
+            beyond.insert(from, joined);
         }
         let mut report = [Span::default(); REPORTED];
         report[0] = joined;
-        let others = self.reported.iter().filter(|b| !b.is_empty() && !joined.covers(**b));
+        let others = reported.iter().filter(|b| !b.is_empty() && !joined.covers(**b));
         for (slot, block) in report[1..].iter_mut().zip(others) {
             *slot = *block;
         }
-        self.reported = report;
+        *reported = report;
     }
 
     /// Forgets the out-of-order data from `offset` on, which is discarded. The peer retransmits it (RFC 2018 §8).
     pub(crate) fn discard_from(&mut self, offset: Offset) {
-        let kept = self.beyond.partition_point(|b| b.start < offset);
-        self.beyond.truncate(kept);
-        for block in self.beyond.last_mut().into_iter().chain(&mut self.reported) {
+        let Some(disorder) = &mut self.disorder else {
+            return;
+        };
+        let Disorder { beyond, reported, dsack } = &mut **disorder;
+        let kept = beyond.partition_point(|b| b.start < offset);
+        beyond.truncate(kept);
+        for block in beyond.last_mut().into_iter().chain(reported) {
             block.end = block.end.min(offset).max(block.start);
         }
         // Without the block around it, a duplicate would be read as data that is held.
-        self.dsack = self.dsack.filter(|duplicate| duplicate.end <= offset.max(self.next));
+        *dsack = dsack.filter(|duplicate| duplicate.end <= offset.max(self.next));
     }
 
     /// The block of out-of-order data that contains all of `span`.
     fn block_around(&self, span: Span) -> Option<Span> {
-        let at = self.beyond.partition_point(|b| b.end < span.end);
-        self.beyond.get(at).copied().filter(|b| b.covers(span))
+        let at = self.beyond().partition_point(|b| b.end < span.end);
+        self.beyond().get(at).copied().filter(|b| b.covers(span))
     }
 
     /// Whether there is anything to report in SACK blocks.
     pub(crate) fn has_sack_blocks(&self) -> bool {
-        self.dsack.is_some() || !self.beyond.is_empty()
+        let disorder = self.disorder.as_ref();
+        disorder.is_some_and(|disorder| disorder.dsack.is_some() || !disorder.beyond.is_empty())
     }
 
     /// The SACK blocks for an ACK sent now, at most `room`: first a duplicate, reported once, and the block
     /// that contains it; then the blocks by latest change.
     #[inline(never)] // most ACKs have none
     pub(crate) fn take_sack_blocks(&mut self, room: usize, mut push: impl FnMut(Span)) {
-        let dsack = self.dsack.take();
+        let Some(disorder) = &mut self.disorder else {
+            return;
+        };
+        let (dsack, reported) = (disorder.dsack.take(), disorder.reported);
         // The block around a duplicate above the cumulative ACK marks it as a duplicate.
         let around = dsack.and_then(|duplicate| self.block_around(duplicate));
         let mut left = room;
@@ -288,7 +317,7 @@ impl Receiver {
             }
         };
         dsack.into_iter().chain(around).for_each(&mut give);
-        for &block in &self.reported {
+        for block in reported {
             if block.start >= self.next && !block.is_empty() && Some(block) != around {
                 give(block);
             }
@@ -305,7 +334,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn offer_window(&mut self) -> u64 {
         let edge = self.read + self.buffer;
-        if edge.since(self.edge) >= self.step || self.edge < self.next {
+        if edge.since(self.edge) >= u64::from(self.step) || self.edge < self.next {
             self.edge = self.edge.max(edge);
         }
         self.edge.since(self.next)
@@ -315,7 +344,7 @@ impl Receiver {
     pub(crate) fn window_update_due(&self) -> bool {
         let edge = self.read + self.buffer;
         let offered = self.edge.since(self.next);
-        offered < 2 * self.mss && edge.since(self.edge) >= self.step.max(1)
+        offered < 2 * u64::from(self.mss) && edge.since(self.edge) >= u64::from(self.step.max(1))
     }
 }
 

@@ -145,6 +145,10 @@ impl Connection {
         if notices.opened && !self.opened {
             self.opened = true;
             self.patience = None;
+            if self.tcp.is_empty() {
+                // What the handshake needed. Many connections never send much more.
+                self.tcp.shrink();
+            }
         }
         if self.released {
             self.limit_orphan(now);
@@ -183,8 +187,8 @@ impl Connection {
         Some(Event {
             connection: id,
             opened: notices.opened && !seen.opened,
-            readable: notices.readable > seen.readable,
-            writable: notices.writable > seen.writable,
+            readable: notices.readable != seen.readable,
+            writable: notices.writable != seen.writable,
             closed,
         })
     }

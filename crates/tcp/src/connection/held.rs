@@ -20,9 +20,12 @@ pub(super) struct WritePart {
     pub more: bool,
 }
 
-/// The data held back.
+/// The data held back. Most connections never hold any.
 #[derive(Debug, Default)]
-pub(super) struct HeldData {
+pub(super) struct HeldData(Option<Box<Held>>);
+
+#[derive(Debug, Default)]
+struct Held {
     parts: VecDeque<WritePart>,
     /// A record ends with the data that was handed to the endpoint last.
     boundary: bool,
@@ -30,36 +33,43 @@ pub(super) struct HeldData {
 }
 
 impl HeldData {
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.parts.is_empty() && !self.boundary
+        self.0.as_ref().is_none_or(|held| held.is_empty())
+    }
+
+    /// Frees the memory if nothing is held.
+    pub fn free_unused(&mut self) {
+        self.0.take_if(|held| held.is_empty());
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> u64 {
-        self.parts.iter().map(|part| part.bytes).sum()
+        self.0.as_ref().map_or(0, |held| held.bytes())
     }
 
     /// Whether anything waits behind the end of a record.
     pub fn has_behind(&self) -> bool {
-        self.boundary && !self.parts.is_empty()
+        self.0.as_ref().is_some_and(|held| held.boundary && !held.parts.is_empty())
     }
 
     /// Since when something waits for more to join it.
     pub fn since(&self) -> Option<Instant> {
-        self.since.filter(|_| !self.parts.is_empty())
+        self.0.as_ref().filter(|held| !held.parts.is_empty())?.since
     }
 
     /// Holds `part` behind what is held.
     pub fn keep(&mut self, now: Instant, part: WritePart) {
-        self.since = Some(now);
-        match self.parts.back_mut().filter(|last| !last.ends_record) {
+        let held = self.0.get_or_insert_default();
+        held.since = Some(now);
+        match held.parts.back_mut().filter(|last| !last.ends_record) {
             Some(last) => {
                 last.bytes += part.bytes;
                 last.pushed = part.pushed;
                 last.ends_record = part.ends_record;
                 last.more = part.more;
             }
-            None => self.parts.push_back(part),
+            None => held.parts.push_back(part),
         }
     }
 
@@ -70,13 +80,33 @@ impl HeldData {
 
     /// `MSG_MORE` does not hold data back any longer.
     pub fn release(&mut self) {
-        for part in &mut self.parts {
+        for part in self.0.iter_mut().flat_map(|held| &mut held.parts) {
             part.more = false;
         }
     }
 
     /// Takes out what the endpoint may send now. `unsent` bytes go before it, in segments of `mss` bytes.
     pub fn give(&mut self, unsent: u64, mss: u64, corked: bool) -> Option<WritePart> {
+        self.0.as_mut()?.give(unsent, mss, corked)
+    }
+
+    /// Takes out all bytes held, whatever they wait for.
+    pub fn give_all(&mut self) -> Option<u64> {
+        let held = self.0.take()?;
+        Some(held.bytes()).filter(|bytes| *bytes > 0)
+    }
+}
+
+impl Held {
+    fn is_empty(&self) -> bool {
+        self.parts.is_empty() && !self.boundary
+    }
+
+    fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.bytes).sum()
+    }
+
+    fn give(&mut self, unsent: u64, mss: u64, corked: bool) -> Option<WritePart> {
         if self.boundary {
             if unsent > 0 {
                 return None;
@@ -98,14 +128,6 @@ impl HeldData {
         let part = self.parts.pop_front()?;
         self.boundary = part.ends_record;
         Some(part)
-    }
-
-    /// Takes out all bytes held, whatever they wait for.
-    pub fn give_all(&mut self) -> Option<u64> {
-        let bytes = self.bytes();
-        self.parts.clear();
-        self.boundary = false;
-        (bytes > 0).then_some(bytes)
     }
 }
 
