@@ -8,6 +8,7 @@ use std::{
 
 /// Tasks that wait for the same thing.
 #[derive(Debug)]
+#[expect(clippy::box_collection, reason = "a vector is larger than a waker")]
 pub(crate) enum Wakers {
     One(Waker),
     /// None, or more than one.

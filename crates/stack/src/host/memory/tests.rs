@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    Config, VnetHeader,
+    Config,
     host::{Read, Secret},
 };
 use recoup_wire::{Endpoints, Flags, Payload, encode};
@@ -17,6 +17,8 @@ struct Many {
     connections: Vec<(ConnectionId, ConnectionId)>,
     /// The most memory that the server's connections took.
     most: usize,
+    /// Packets to the server, and to the client.
+    under_way: [Vec<Vec<u8>>; 2],
 }
 
 impl Many {
@@ -26,7 +28,14 @@ impl Many {
             Host::new(config, 1500, Secret::from_key([1; 16]))
         };
         let (client, server) = (host(CLIENT, 1 << 30), host(SERVER, memory));
-        let mut many = Self { now: Instant::ZERO, client, server, connections: Vec::new(), most: 0 };
+        let mut many = Self {
+            now: Instant::ZERO,
+            client,
+            server,
+            connections: Vec::new(),
+            most: 0,
+            under_way: Default::default(),
+        };
         let at: SocketAddr = SocketAddr::new(SERVER.parse().unwrap(), 80);
         let listener = many.server.listen(at).unwrap();
         for _ in 0..connections {
@@ -40,28 +49,22 @@ impl Many {
 
     fn run(&mut self, millis: u64) {
         for _ in 0..millis {
-            let mut packets: [Vec<(VnetHeader, Vec<u8>)>; 2] = Default::default();
-            let [to_server, to_client] = &mut packets;
-            while self
-                .client
-                .poll_transmit(self.now, &mut |p: &[u8]| to_server.push((VnetHeader::default(), p.to_vec())))
-            {
-            }
-            while self
-                .server
-                .poll_transmit(self.now, &mut |p: &[u8]| to_client.push((VnetHeader::default(), p.to_vec())))
-            {
-            }
+            let [mut to_server, mut to_client] = std::mem::take(&mut self.under_way);
+            while self.client.poll_transmit(self.now, &mut |packet: &[u8]| to_server.push(packet.to_vec())) {}
+            while self.server.poll_transmit(self.now, &mut |packet: &[u8]| to_client.push(packet.to_vec())) {}
             self.now += Duration::from_millis(1);
             self.client.on_timer(self.now);
             self.server.on_timer(self.now);
-            let [to_server, to_client] = packets;
-            for (_, packet) in to_server {
-                self.server.on_packet(self.now, &packet, &mut |_: &[u8]| {});
+            // Some packets are answered at once.
+            let [later_to_server, later_to_client] = &mut self.under_way;
+            for packet in to_server {
+                let mut sink = |packet: &[u8]| later_to_client.push(packet.to_vec());
+                self.server.on_packet(self.now, &packet, &mut sink);
                 self.most = self.most.max(self.server.memory());
             }
-            for (_, packet) in to_client {
-                self.client.on_packet(self.now, &packet, &mut |_: &[u8]| {});
+            for packet in to_client {
+                let mut sink = |packet: &[u8]| later_to_server.push(packet.to_vec());
+                self.client.on_packet(self.now, &packet, &mut sink);
             }
         }
     }
