@@ -147,13 +147,10 @@ fn streams_accept(connections: u32, asks: bool, waits: bool) -> Result<Box<dyn A
     Ok(Box::new((stack, runner, listener, streams)))
 }
 
-/// Lets delayed ACKs and what follows them go.
+/// Runs the stack until no timer is left: delayed ACKs and what follows them have gone.
 fn rest(runner: &mut recoup_stack::Runner<Peers>) {
-    let until = std::time::Instant::now() + Duration::from_secs(2);
-    while std::time::Instant::now() < until {
-        if let Turn::Wait(_) = runner.turn(&mut Context::from_waker(Waker::noop())) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+    while runner.turn(&mut Context::from_waker(Waker::noop())) != Turn::Wait(None) {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -184,7 +181,8 @@ fn blocking_accept(connections: u32) -> Result<Box<dyn Any>, Box<dyn Error>> {
         stream.write_all(&[0; ANSWER as usize])?;
         streams.push(stream);
     }
-    std::thread::sleep(Duration::from_secs(2));
+    // Delayed ACKs and what follows them go.
+    std::thread::sleep(Duration::from_millis(500));
     Ok(Box::new((stack, listener, streams)))
 }
 
@@ -197,6 +195,7 @@ fn blocking_connect(connections: u32) -> Result<Box<dyn Any>, Box<dyn Error>> {
         stream.read_exact(&mut [0; ANSWER as usize])?;
         streams.push(stream);
     }
-    std::thread::sleep(Duration::from_secs(2));
+    // Delayed ACKs and what follows them go.
+    std::thread::sleep(Duration::from_millis(500));
     Ok(Box::new((stack, streams)))
 }
