@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! edge = SEG.ACK + SEG.WND, taken when  SEG.ACK > snd_una
-//!                                   or  SEG.ACK = snd_una and the edge moves up
+//!                                   or  SEG.ACK = snd_una and the edge moves up, or the window is 0
 //! ```
 //! An ACK below `snd_una` is older than one that arrived before it. It neither takes back what the newer
 //! ACK offered nor offers what the newer ACK took back.
 //!
-//! Source: RFC 9293 §3.10.7.4 (SND.WND, SND.WL1, SND.WL2); Linux `tcp_may_update_window`.
+//! Source: RFC 9293 §3.10.7.4 (SND.WND, SND.WL1, SND.WL2), §3.8.6 (a window that shrinks to zero must be probed); Linux
+//! `tcp_may_update_window`.
 //!
 //! Deviation: SND.WL1 is not compared, since the engine does not see the sequence number of the segment
-//! that carries the ACK. A window that shrinks without an advance of `snd_una` is therefore not taken.
+//! that carries the ACK. A window that shrinks without an advance of `snd_una` is therefore not taken, unless it is
+//! closed. If the ACK that closed it is an older one, a probe finds the window open.
 
 use recoup_units::Offset;
 
@@ -55,7 +57,7 @@ impl PeerWindow {
     pub(crate) fn on_ack(&mut self, una: Offset, acked: Offset, window: u64) -> bool {
         self.largest = self.largest.max(window);
         let edge = acked + window;
-        let newer = acked > una || (acked == una && edge > self.edge);
+        let newer = acked > una || (acked == una && (edge > self.edge || window == 0));
         let moved = newer && edge != self.edge;
         if newer {
             self.edge = edge;
@@ -75,9 +77,11 @@ mod tests {
             (1000, 2000, 3000),
             (1000, 2500, 3500), // a window update
             (1000, 1000, 3000), // no news of a window that shrinks without an advance
+            (1000, 0, 1000),    // but of one that is closed
             (1500, 1000, 2500), // an advance may take back what was offered
             (1500, 1500, 3000),
             (900, 5000, 3000), // an old ACK
+            (900, 0, 3000),
         ];
         for (acked, window, edge) in cases {
             let mut peer = PeerWindow::up_to(Offset(3000), Offset(1000));
