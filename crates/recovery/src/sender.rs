@@ -271,8 +271,13 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Sets how long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1), rounded up to
     /// a millisecond. With a timeout above 49.7 days (2^32 ms), the connection is never given up.
+    ///
+    /// It also limits how long a closed window may stay closed, although the peer answers (tcp(7), `TCP_USER_TIMEOUT`;
+    /// Linux `tcp_probe_timer`, `tcp_rtx_probe0_timed_out`). The timeout of a profile does not: without a wish of the
+    /// application, a peer that answers may keep its window closed (RFC 9293 §3.8.6.1).
     pub fn set_user_timeout(&mut self, timeout: Duration) {
         self.mechanisms.user_timeout = timeout.into();
+        self.mechanisms.firm_timeout = true;
     }
 
     /// Switches Nagle's rule on or off. With it, a partial segment waits while an earlier partial segment is

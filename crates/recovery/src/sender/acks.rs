@@ -274,9 +274,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn note_progress(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
-        // A peer that answers with a shut window is alive (RFC 9293 §3.8.6.1).
+        // A peer that answers with a closed window is alive (RFC 9293 §3.8.6.1).
         let shut = self.timers.persist.deadline.is_some() || ack.window == 0;
-        if summary.una_advanced > 0 || shut {
+        if summary.una_advanced > 0 || (shut && !self.mechanisms.firm_timeout) {
             self.timers.progress_at = now;
         }
         if summary.una_advanced > 0 {

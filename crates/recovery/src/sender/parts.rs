@@ -242,6 +242,8 @@ impl Log {
 pub(super) struct Settings {
     pub early_retransmit: EarlyRule,
     pub user_timeout: UserTimeout,
+    /// The application set it: a peer that answers with a closed window does not put it off.
+    pub firm_timeout: bool,
     pub initial_window: Segments,
     pub sack: Sack,
     pub limited_transmit: LimitedTransmit,
@@ -321,6 +323,7 @@ impl Settings {
         Self {
             early_retransmit: early_retransmit.into(),
             user_timeout: user_timeout.into(),
+            firm_timeout: false,
             initial_window,
             sack: if sack { Sack::Used } else { Sack::Never },
             limited_transmit,
