@@ -186,9 +186,14 @@ impl Receiver {
     }
 
     /// Every arrival except the next data of a stream without holes or FIN.
-    fn on_other_arrival(&mut self, span: Span, fin: bool) -> Arrival {
+    fn on_other_arrival(&mut self, mut span: Span, fin: bool) -> Arrival {
         if fin {
-            self.learn_fin(Offset(span.end.0.saturating_sub(1)));
+            let place = Offset(span.end.0.saturating_sub(1));
+            self.learn_fin(place);
+            if self.fin != Some(place) {
+                // A FIN where the stream does not end is nothing, and takes no place of data.
+                span.end = place.max(span.start);
+            }
         }
         let end = self.fin.map_or(self.edge, |fin| self.edge.min(fin + 1));
         if span.start >= end {

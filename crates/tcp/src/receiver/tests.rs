@@ -366,13 +366,25 @@ fn the_stream_ends_at_its_fin() {
 }
 
 #[test]
+fn a_second_fin_takes_no_place_of_data() {
+    let mut r = expecting(100);
+    r.on_arrival(span(121..131), true); // nine bytes, and the end
+    r.on_arrival(span(111..116), true); // four bytes, and another end in the middle
+    assert!(r.holds(span(111..115)) && !r.holds(span(115..116)));
+    assert_eq!(r.on_arrival(span(100..101), true), Arrival::Duplicate); // an end alone
+    assert_eq!(r.next(), Offset(100));
+    r.on_arrival(span(100..125), false);
+    assert_eq!((r.next(), r.readable(), r.finished()), (Offset(131), 30, true));
+}
+
+#[test]
 fn a_fin_before_data_that_has_arrived_is_ignored() {
     let mut r = expecting(100);
     r.on_arrival(span(200..300), false);
     r.on_arrival(span(100..151), true);
-    assert_eq!((r.next(), r.finished()), (Offset(151), false));
+    assert_eq!((r.next(), r.finished()), (Offset(150), false));
     assert_eq!(r.on_arrival(span(50..91), true), Arrival::Duplicate);
-    assert_eq!(r.on_arrival(span(151..200), false), Arrival::FillsHole);
+    assert_eq!(r.on_arrival(span(150..200), false), Arrival::FillsHole);
     assert_eq!((r.next(), r.readable()), (Offset(300), 200));
 }
 
