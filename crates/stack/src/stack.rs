@@ -81,6 +81,18 @@ impl Stack {
         self.shard.call(|inner, _| inner.host.connections())
     }
 
+    /// The memory of all connections, in bytes: their state, the bytes of both streams, and out-of-order data
+    /// ([`Config::memory`] bounds it).
+    pub fn memory(&self) -> usize {
+        self.shard.call(|inner, _| inner.host.memory())
+    }
+
+    /// The number of connections in TIME-WAIT whose streams are dropped. They are none of
+    /// [`connections`](Self::connections).
+    pub fn time_waits(&self) -> usize {
+        self.shard.call(|inner, _| inner.host.time_waits())
+    }
+
     /// Is ready once no connection is left but those in TIME-WAIT, so that everything that was written is acknowledged. A
     /// stream that is not dropped counts, though it may be over.
     pub fn poll_finished(&self, context: &mut Context<'_>) -> Poll<()> {
