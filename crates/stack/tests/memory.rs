@@ -1,4 +1,5 @@
-//! A thousand connections in 32 MB, as on a phone: all of the memory that the process allocates counts.
+//! A thousand connections in 32 MB, as on a phone: all of the memory that the process allocates counts. Their peers send
+//! more than that, or single bytes far from each other.
 
 use cap::Cap;
 use recoup_stack::{
@@ -7,10 +8,18 @@ use recoup_stack::{
 };
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Payload, Segment, SeqNumber, decode, encode};
-use std::{alloc::System, net::SocketAddr, time::Duration};
+use std::{
+    alloc::System,
+    net::SocketAddr,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 #[global_allocator]
 static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Held by the test that runs, as the others allocate, too.
+static ALONE: Mutex<()> = Mutex::new(());
 
 const CONNECTIONS: usize = 1000;
 const MEMORY: usize = 32_000_000;
@@ -38,6 +47,28 @@ struct Test {
 }
 
 impl Test {
+    /// A server with a thousand open connections, and their ids.
+    fn open() -> (Self, Vec<ConnectionId>) {
+        let mut config = Config::new(["192.0.2.2".parse().unwrap()]);
+        // Maps and queues are beside the memory of connections.
+        config.memory = MEMORY / 16 * 15;
+        // Windows that promise twice the memory: tuned ones would begin with a few kB each.
+        config.tcp = TcpOptions { tune_buffers: false, ..TcpOptions::default() };
+        config.tcp.endpoint.receive_buffer = 64_000;
+        let server = Host::new(config, 1500, Secret::from_key([7; 16]));
+        let none = Client { next: 0, una: 0, window: 0, ack: 0 };
+        let mut test =
+            Self { now: Instant::ZERO, server, clients: vec![none; CONNECTIONS], packet: Vec::new(), most: 0 };
+        let listener = test.server.listen("192.0.2.2:80".parse().unwrap()).unwrap();
+        let mut accepted = Vec::new();
+        for client in 0..CONNECTIONS {
+            test.send(client, Flags::SYN, 0, 0);
+            test.send(client, Flags::ACK, 1, 0);
+            accepted.push(test.server.accept(listener).unwrap());
+        }
+        (test, accepted)
+    }
+
     fn path(client: usize) -> Endpoints {
         let from: SocketAddr = format!("192.0.2.1:{}", 1000 + client).parse().unwrap();
         Endpoints { src: from, dst: "192.0.2.2:80".parse().unwrap() }
@@ -103,23 +134,9 @@ fn take_in(clients: &mut [Client], packet: &[u8]) {
 
 #[test]
 fn a_thousand_connections_take_no_more_than_they_may() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = ALLOCATED.allocated();
-    let mut config = Config::new(["192.0.2.2".parse().unwrap()]);
-    // Maps and queues are beside the memory of connections.
-    config.memory = MEMORY / 16 * 15;
-    // Windows that promise twice the memory: tuned ones would begin with a few kB each.
-    config.tcp = TcpOptions { tune_buffers: false, ..TcpOptions::default() };
-    config.tcp.endpoint.receive_buffer = 64_000;
-    let server = Host::new(config, 1500, Secret::from_key([7; 16]));
-    let none = Client { next: 0, una: 0, window: 0, ack: 0 };
-    let mut test = Test { now: Instant::ZERO, server, clients: vec![none; CONNECTIONS], packet: Vec::new(), most: 0 };
-    let listener = test.server.listen("192.0.2.2:80".parse().unwrap()).unwrap();
-    let mut accepted: Vec<ConnectionId> = Vec::new();
-    for client in 0..CONNECTIONS {
-        test.send(client, Flags::SYN, 0, 0);
-        test.send(client, Flags::ACK, 1, 0);
-        accepted.push(test.server.accept(listener).unwrap());
-    }
+    let (mut test, accepted) = Test::open();
     for _ in 0..100 {
         test.round();
     }
@@ -145,4 +162,40 @@ fn a_thousand_connections_take_no_more_than_they_may() {
     let most = test.most - before;
     assert!(most <= MEMORY, "{most} bytes");
     println!("{most} bytes at most");
+}
+
+/// Bytes that one byte far out of order may cost.
+const ISLAND: usize = 1024;
+
+#[test]
+fn bytes_far_from_each_other_take_no_more_than_they_may() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = ALLOCATED.allocated();
+    let (mut test, accepted) = Test::open();
+    let before = ALLOCATED.allocated();
+    // One for each connection, at the end of its window.
+    for client in 0..CONNECTIONS {
+        test.send(client, Flags::ACK, 60_000, 1);
+    }
+    let each = (ALLOCATED.allocated() - before) / CONNECTIONS;
+    assert!(each <= ISLAND, "{each} bytes for a byte out of order");
+    // And as many as a window has room for, from its end on: more than the bound in all.
+    for place in (1..30_000).rev().step_by(50) {
+        for client in 0..CONNECTIONS {
+            test.send(client, Flags::ACK, 2 * place, 1);
+        }
+    }
+    let (most, counted) = (test.most - start, test.server.memory());
+    assert!(counted > MEMORY / 4, "{counted} bytes: the connections hold little");
+    assert!(most <= MEMORY, "{most} bytes");
+    assert!(test.server.stats().out_of_order_discarded > 0, "{:?}", test.server.stats());
+    // Nothing of it is in the way of what is in order.
+    test.clients.iter_mut().for_each(|client| client.next = 1);
+    let mut into = vec![0; 8000];
+    for (client, id) in accepted.iter().enumerate() {
+        test.send(client, Flags::ACK, 1, 1000);
+        let read = test.server.read(test.now, *id, &mut into).unwrap();
+        assert!(matches!(read, Read::Bytes(1000..)), "{read:?}");
+    }
+    println!("{each} bytes for a byte, {most} bytes at most");
 }

@@ -6,6 +6,7 @@ mod devices;
 mod faults;
 mod hostile;
 mod listeners;
+mod many;
 mod streams;
 
 use recoup_stack::{
