@@ -7,21 +7,18 @@
 //! may be is each listener's to say; beyond that it answers with [cookies](super::cookies).
 
 use std::{
-    collections::hash_map::RandomState,
-    hash::BuildHasher,
     net::{IpAddr, Ipv6Addr, SocketAddr},
     time::Duration,
 };
 
-use hashbrown::HashTable;
 use recoup_tcp::{Connection as Tcp, HalfOpen};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 
-use super::{EMBRYONIC_LIFE, Host, ListenerId, connection::Origin};
+use super::{EMBRYONIC_LIFE, Host, ListenerId, connection::Origin, paths::Paths};
 
 /// The ends of a connection, ours first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ends {
     /// An IPv4 address in its IPv6 form.
     addresses: [Ipv6Addr; 2],
@@ -79,10 +76,9 @@ impl Entry {
 pub(crate) struct HalfOpens {
     /// In no order, without gaps.
     entries: Vec<Entry>,
-    by_ends: HashTable<u32>,
+    by_path: Paths,
     /// A binary heap of entries by when they are due: none is due before the one at half its place.
     timers: Vec<u32>,
-    hasher: RandomState,
 }
 
 /// Makes room for one more, without the doubling of `Vec`: memory must be in proportion.
@@ -99,9 +95,7 @@ impl HalfOpens {
 
     /// The memory of all entries, in bytes.
     pub fn memory(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
-            + self.timers.capacity() * size_of::<u32>()
-            + self.by_ends.allocation_size()
+        self.entries.capacity() * size_of::<Entry>() + self.timers.capacity() * size_of::<u32>() + self.by_path.memory()
     }
 
     /// Whether a connection along `path` is among them.
@@ -114,30 +108,27 @@ impl HalfOpens {
         if self.entries.is_empty() {
             return None;
         }
-        let number = self.number(&Ends::of(path))?;
-        Some(&self.entries.get(number as usize)?.kept)
+        Some(&self.entries.get(self.number(path)? as usize)?.kept)
     }
 
-    fn number(&self, ends: &Ends) -> Option<u32> {
-        let same = |number: &u32| self.entries.get(*number as usize).is_some_and(|entry| entry.ends == *ends);
-        self.by_ends.find(self.hasher.hash_one(ends), same).copied()
+    fn number(&self, path: &Endpoints) -> Option<u32> {
+        let ends = Ends::of(path);
+        let is_along = |number: u32| self.entries.get(number as usize).is_some_and(|entry| entry.ends == ends);
+        self.by_path.find(path, is_along)
     }
 
     /// Keeps a connection until `due`.
     pub fn insert(&mut self, path: &Endpoints, kept: Kept, due: Instant) {
-        let ends = Ends::of(path);
-        self.remove_ends(&ends);
+        self.take(path);
         // Not too early: nothing would be due then.
         let due = due.since(kept.half.since()).as_nanos().div_ceil(1_000);
         let due = u32::try_from(due).unwrap_or(u32::MAX);
         let number = self.entries.len() as u32;
         reserve_one(&mut self.entries);
         reserve_one(&mut self.timers);
-        self.entries.push(Entry { ends, kept, due, place: number });
+        self.entries.push(Entry { ends: Ends::of(path), kept, due, place: number });
         self.timers.push(number);
-        let Self { entries, by_ends, hasher, .. } = self;
-        let hash = |number: &u32| entries.get(*number as usize).map_or(0, |entry| hasher.hash_one(entry.ends));
-        by_ends.insert_unique(hasher.hash_one(ends), number, hash);
+        self.by_path.insert(path, number);
         self.rise(number as usize);
     }
 
@@ -146,7 +137,23 @@ impl HalfOpens {
         if self.entries.is_empty() {
             return None;
         }
-        self.remove_ends(&Ends::of(path))
+        let number = self.number(path)?;
+        self.by_path.remove(path, number);
+        self.leave(self.entries.get(number as usize)?.place as usize);
+        let gone = self.entries.swap_remove(number as usize);
+        // The last entry has its number now.
+        if let Some(moved) = self.entries.get(number as usize) {
+            let path = moved.ends.path();
+            self.by_path.remove(&path, self.entries.len() as u32);
+            self.by_path.insert(&path, number);
+            if let Some(timer) = self.timers.get_mut(moved.place as usize) {
+                *timer = number;
+            }
+        }
+        if self.entries.is_empty() {
+            *self = Self::default();
+        }
+        Some(gone.kept)
     }
 
     /// When the next one is due.
@@ -158,31 +165,6 @@ impl HalfOpens {
     pub fn due(&self, now: Instant) -> Option<Endpoints> {
         let first = self.entries.get(*self.timers.first()? as usize)?;
         (first.due() <= now).then(|| first.ends.path())
-    }
-
-    fn remove_ends(&mut self, ends: &Ends) -> Option<Kept> {
-        let hash = self.hasher.hash_one(ends);
-        let number = self.number(ends)?;
-        if let Ok(found) = self.by_ends.find_entry(hash, |other| *other == number) {
-            found.remove();
-        }
-        self.leave(self.entries.get(number as usize)?.place as usize);
-        let gone = self.entries.swap_remove(number as usize);
-        // The last entry has its number now.
-        let last = self.entries.len() as u32;
-        if let Some(moved) = self.entries.get(number as usize) {
-            let hash = self.hasher.hash_one(moved.ends);
-            if let Some(index) = self.by_ends.find_mut(hash, |other| *other == last) {
-                *index = number;
-            }
-            if let Some(timer) = self.timers.get_mut(moved.place as usize) {
-                *timer = number;
-            }
-        }
-        if self.entries.is_empty() {
-            *self = Self { hasher: self.hasher.clone(), ..Self::default() };
-        }
-        Some(gone.kept)
     }
 
     fn due_at(&self, place: usize) -> Option<Instant> {

@@ -69,6 +69,11 @@ impl Paths {
         self.entries.insert_unique(spread(hash), Entry { hash, number }, |entry| spread(entry.hash));
     }
 
+    /// The memory of the map, in bytes.
+    pub fn memory(&self) -> usize {
+        self.entries.allocation_size()
+    }
+
     /// Takes out a connection along `path`, if it is there.
     pub fn remove(&mut self, path: &Endpoints, number: u32) {
         let hash = self.hash(path);
