@@ -1,5 +1,5 @@
-//! Recoup's host over a TUN device, with the kernel's TCP as its peer, under faults: peers that vanish or
-//! reset, a link that goes down, and malformed packets.
+//! Recoup's host, and sockets over it, over a TUN device, with the kernel's TCP as the peer, under faults: peers that vanish
+//! or reset, a link that goes down, and malformed packets.
 //!
 //! Each test has its own network namespace. If the system does not permit it, the tests print that and
 //! pass. If RECOUP_REQUIRE_TOOLS is set, they fail instead. RECOUP_NOISE_SECONDS sets the duration of the
@@ -10,14 +10,12 @@ mod craft;
 mod link;
 mod noise;
 mod peers;
+mod side;
 mod wire;
 
 use crate::{alone, beside_others};
 use recoup_net::{Namespace, TunDevice, TunOptions};
-use recoup_stack::{
-    Config,
-    host::{Host, Secret},
-};
+use recoup_stack::Config;
 use recoup_testing::skip;
 use std::time::Duration;
 
@@ -53,15 +51,9 @@ fn in_namespace(test: impl FnOnce(&mut TunDevice) + Send + 'static) {
     }
 }
 
-/// A host with the device's addresses and changed settings.
-fn host_with(device: &TunDevice, change: impl FnOnce(&mut Config)) -> Host {
-    let mut config = Config::new(device.host_addresses().iter().copied());
-    change(&mut config);
-    Host::new(config, MTU, Secret::from_key([1; 16]))
-}
-
-fn host(device: &TunDevice) -> Host {
-    host_with(device, |_| ())
+/// Settings with the device's addresses.
+fn config(device: &TunDevice) -> Config {
+    Config::new(device.host_addresses().iter().copied())
 }
 
 /// `count` bytes in which every shift or swap shows.

@@ -1,10 +1,12 @@
 //! A small application on Recoup's side of a connection, and one on the kernel's.
 
-use crate::faults::PATIENCE;
+use crate::faults::{
+    PATIENCE,
+    side::{Id, Side},
+};
 use recoup_stack::{
-    Driver,
     device::Wait,
-    host::{ConnectionId, HostError, Read},
+    host::{HostError, Read},
 };
 use recoup_tcp::Closed;
 use std::{
@@ -16,7 +18,7 @@ use std::{
 
 /// Sends all its data and reads everything that arrives.
 pub struct Conversation {
-    pub id: ConnectionId,
+    pub id: Id,
     outgoing: Vec<u8>,
     pub sent: usize,
     pub received: Vec<u8>,
@@ -33,7 +35,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    pub fn new(id: ConnectionId, outgoing: &[u8]) -> Self {
+    pub fn new(id: Id, outgoing: &[u8]) -> Self {
         Self {
             id,
             outgoing: outgoing.to_vec(),
@@ -53,27 +55,22 @@ impl Conversation {
         self.end && self.sent == self.outgoing.len()
     }
 
-    /// Runs the host for a moment, then reads and writes.
-    pub fn step<D: Wait>(&mut self, driver: &mut Driver<D>) {
-        driver.turn(Duration::from_millis(5)).unwrap();
-        while let Some(event) = driver.host.next_event() {
-            if event.connection == self.id {
-                self.closed = self.closed.or(event.closed);
-            }
-        }
-        self.exchange(driver);
+    /// Runs the side for a moment, then reads and writes.
+    pub fn step<D: Wait>(&mut self, side: &mut impl Side<D>) {
+        side.turn(Duration::from_millis(5));
+        self.closed = side.closed(self.id);
+        self.exchange(side);
     }
 
     /// Reads and writes as much as possible.
-    pub fn exchange<D: Wait>(&mut self, driver: &mut Driver<D>) {
-        self.read(driver);
-        self.write(driver);
+    pub fn exchange<D: Wait>(&mut self, side: &mut impl Side<D>) {
+        self.read(side);
+        self.write(side);
     }
 
-    pub fn read<D: Wait>(&mut self, driver: &mut Driver<D>) {
-        let now = driver.now();
+    pub fn read<D: Wait>(&mut self, side: &mut impl Side<D>) {
         while self.reads && !self.end && self.failed.is_none() {
-            match driver.host.read(now, self.id, &mut self.chunk) {
+            match side.read(self.id, &mut self.chunk) {
                 Ok(Read::Bytes(count)) => self.received.extend_from_slice(&self.chunk[..count]),
                 Ok(Read::Nothing) => break,
                 Ok(Read::End) => self.end = true,
@@ -82,13 +79,12 @@ impl Conversation {
         }
     }
 
-    fn write<D: Wait>(&mut self, driver: &mut Driver<D>) {
-        let now = driver.now();
+    fn write<D: Wait>(&mut self, side: &mut impl Side<D>) {
         let until = self.outgoing.len().min(self.allowed);
         if self.sent >= until || self.failed.is_some() {
             return;
         }
-        let written = driver.host.write(now, self.id, &self.outgoing[self.sent..until]);
+        let written = side.write(self.id, &self.outgoing[self.sent..until]);
         match written {
             Ok(count) => self.sent += count,
             // Not open yet.
@@ -96,53 +92,45 @@ impl Conversation {
             Err(e) => self.failed = Some(e),
         }
         if self.sent == self.outgoing.len() {
-            driver.host.close(now, self.id).unwrap();
+            side.close(self.id);
         }
     }
 
     /// Continues until a condition holds.
-    pub fn until<D: Wait>(&mut self, driver: &mut Driver<D>, what: &str, holds: impl Fn(&Self, &Driver<D>) -> bool) {
+    pub fn until<D: Wait, S: Side<D>>(&mut self, side: &mut S, what: &str, holds: impl Fn(&Self, &S) -> bool) {
         let began = Instant::now();
-        while !holds(self, driver) {
+        while !holds(self, side) {
             let (sent, all) = (self.sent, self.outgoing.len());
             assert!(
                 began.elapsed() < PATIENCE,
                 "{what}: {sent} of {all} bytes written, {} read, {:?}, {:?}",
                 self.received.len(),
                 self.failed,
-                driver.host.state(self.id)
+                side.state(self.id)
             );
-            self.step(driver);
+            self.step(side);
         }
     }
 }
 
-/// Runs the host until a condition holds.
-pub fn until<D: Wait>(driver: &mut Driver<D>, what: &str, holds: impl Fn(&Driver<D>) -> bool) {
+/// Runs the side until a condition holds.
+pub fn until<D: Wait, S: Side<D>>(side: &mut S, what: &str, holds: impl Fn(&S) -> bool) {
     let began = Instant::now();
-    while !holds(driver) {
+    while !holds(side) {
         assert!(began.elapsed() < PATIENCE, "{what}");
-        driver.turn(Duration::from_millis(5)).unwrap();
-        while driver.host.next_event().is_some() {}
+        side.turn(Duration::from_millis(5));
     }
 }
 
-/// Runs the host and its applications for a moment. New connections get `answer`.
-pub fn serve<D: Wait>(driver: &mut Driver<D>, conversations: &mut Vec<Conversation>, answer: &[u8]) {
-    driver.turn(Duration::from_millis(1)).unwrap();
-    while let Some(event) = driver.host.next_event() {
-        if event.opened {
-            let listener = driver.host.listener(event.connection);
-            assert!(listener.is_none_or(|listener| driver.host.accept(listener).is_some()));
-            conversations.push(Conversation::new(event.connection, answer));
-        }
-        let known = conversations.iter_mut().find(|c| c.id == event.connection);
-        if let Some(conversation) = known {
-            conversation.closed = conversation.closed.or(event.closed);
-        }
+/// Runs the side and its applications for a moment. New connections get `answer`.
+pub fn serve<D: Wait>(side: &mut impl Side<D>, conversations: &mut Vec<Conversation>, answer: &[u8]) {
+    side.turn(Duration::from_millis(1));
+    while let Some(id) = side.accept() {
+        conversations.push(Conversation::new(id, answer));
     }
     for conversation in conversations {
-        conversation.exchange(driver);
+        conversation.closed = side.closed(conversation.id);
+        conversation.exchange(side);
     }
 }
 

@@ -1,16 +1,13 @@
 //! Malformed packets during transfers, which must not be affected.
 
 use crate::faults::{
-    PATIENCE, bytes,
+    PATIENCE, bytes, config,
     conversation::{Conversation, kernel_trades, serve},
     craft::Crafter,
-    host_with, with_device_alone,
+    side::{Kind, Side, on_both_sides},
 };
 use recoup_net::{TunDevice, VnetHeader};
-use recoup_stack::{
-    Driver,
-    device::{Batch, Device, Properties, Wait},
-};
+use recoup_stack::device::{Batch, Device, Properties, Wait};
 use recoup_tcp::State;
 use recoup_units::SplitMix;
 use std::{
@@ -33,8 +30,8 @@ const NOISY_PORT: u16 = 81;
 /// The limit of half-open connections.
 const BACKLOG: usize = 64;
 
-/// Seconds of noise if RECOUP_NOISE_SECONDS is not set.
-const SECONDS: u64 = 5;
+/// Seconds of noise for each side if RECOUP_NOISE_SECONDS is not set.
+const SECONDS: u64 = 3;
 
 fn seconds() -> Duration {
     let setting = std::env::var("RECOUP_NOISE_SECONDS").ok();
@@ -141,18 +138,18 @@ fn trades(to: SocketAddr, up: &[u8], down: &[u8], stop: &AtomicBool) -> u64 {
     rounds
 }
 
-#[test]
-fn malformed_packets_do_no_harm() {
-    with_device_alone(|device| {
-        let addresses = device.host_addresses().to_vec();
-        for (seed, at) in addresses.iter().enumerate() {
-            transfers_in_noise(device, *at, seed as u64, seconds() / addresses.len() as u32);
-        }
-    });
+on_both_sides!(with_device_alone: malformed_packets_do_no_harm);
+
+fn malformed_packets_do_no_harm<K: Kind>(device: &mut TunDevice) {
+    let addresses = device.host_addresses().to_vec();
+    for (seed, at) in addresses.iter().enumerate() {
+        transfers_in_noise::<K>(device, *at, seed as u64, seconds() / addresses.len() as u32);
+    }
 }
 
-fn transfers_in_noise(device: &mut TunDevice, at: IpAddr, seed: u64, length: Duration) {
-    let host = host_with(device, |config| config.tcp.backlog = BACKLOG);
+fn transfers_in_noise<K: Kind>(device: &mut TunDevice, at: IpAddr, seed: u64, length: Duration) {
+    let mut config = config(device);
+    config.tcp.backlog = BACKLOG;
     let noisy = Noisy {
         crafter: Crafter::new(seed + 100, device.host_addresses(), NOISY_PORT),
         device,
@@ -163,13 +160,13 @@ fn transfers_in_noise(device: &mut TunDevice, at: IpAddr, seed: u64, length: Dur
         pending: 0,
         made: 0,
     };
-    let mut driver = Driver::new(host, noisy);
+    let mut side = K::Side::open(config, noisy);
     for port in [PORT, NOISY_PORT] {
         let everywhere: IpAddr = match at {
             IpAddr::V4(_) => [0; 4].into(),
             IpAddr::V6(_) => [0; 16].into(),
         };
-        driver.host.listen(SocketAddr::new(everywhere, port)).unwrap();
+        side.listen(SocketAddr::new(everywhere, port));
     }
     let (up, down) = (bytes(seed, 300_000), bytes(seed + 9, 300_000));
     let stop = Arc::new(AtomicBool::new(false));
@@ -182,26 +179,26 @@ fn transfers_in_noise(device: &mut TunDevice, at: IpAddr, seed: u64, length: Dur
     while !client.is_finished() {
         assert!(began.elapsed() < length + PATIENCE, "it does not end");
         stop.store(began.elapsed() >= length, Ordering::Relaxed);
-        serve(&mut driver, &mut conversations, &down);
+        serve(&mut side, &mut conversations, &down);
         conversations.retain(|conversation: &Conversation| {
-            let state = driver.host.state(conversation.id);
+            let state = side.state(conversation.id);
             let done = matches!(state, None | Some(State::TimeWait | State::Closed(_)));
             if done {
                 assert!(conversation.received == up, "at {at}: {:?}", conversation.failed);
-                driver.host.release(driver.now(), conversation.id).unwrap();
+                side.release(conversation.id);
                 over += 1;
             }
             !done
         });
         // Including connections in TIME-WAIT and those that have just ended.
-        let connections = driver.host.connections();
+        let connections = side.connections();
         assert!(connections <= BACKLOG + over + 40, "{connections} connections");
         if memory == 0 && over > 0 {
             memory = resident();
         }
     }
-    let (rounds, made) = (client.join().unwrap(), driver.device().made);
-    let (stats, grown) = (driver.host.stats(), resident().saturating_sub(memory));
+    let (rounds, made) = (client.join().unwrap(), side.device().made);
+    let (stats, grown) = (side.stats(), resident().saturating_sub(memory));
     println!("{at}: {rounds} transfers beside {made} packets, {grown} bytes more, {stats:?}");
     assert!(rounds > 0 && made > 1000);
     // All kinds of noise occurred: malformed packets, packets to closed ports, and connection attempts.
