@@ -1,7 +1,7 @@
 //! The memory of idle connections: `cargo run --release -p recoup-stack --example idle [CONNECTIONS]`.
 //!
 //! Each case opens many connections, which exchange a request of 100 and an answer of 200 bytes or nothing, and rest. What a
-//! connection takes is the growth of the process's resident memory (VmRSS), or, where the system does not tell,, of what was
+//! connection takes is the growth of the process's resident memory (VmRSS), or, where the system does not tell, of what was
 //! allocated. Each case runs in a process of its own, because memory that was freed stays with a process.
 
 mod cases;
