@@ -2,6 +2,7 @@
 
 pub mod attacks;
 pub mod made;
+pub mod many;
 pub mod measure;
 pub mod simulated;
 pub mod traffic;
