@@ -68,7 +68,19 @@ impl Stack {
     /// # Errors
     /// When an address or the device's MTU cannot be used, or when the system has no random numbers or threads.
     pub fn new<D: Wait + Send + 'static>(device: D, config: Config) -> io::Result<Self> {
-        let (stack, runner) = crate::Stack::with_runner(device, config)?;
+        Self::start(crate::Stack::with_runner(device, config)?)
+    }
+
+    /// Starts stacks with the same addresses, each over a queue of one device and with a thread of its own; see
+    /// [`crate::Stack::group_with_runners`].
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn group<D: Wait + Send + 'static>(devices: Vec<D>, config: &Config) -> io::Result<Vec<Self>> {
+        crate::Stack::group_with_runners(devices, config)?.into_iter().map(Self::start).collect()
+    }
+
+    fn start<D: Wait + Send + 'static>((stack, runner): (crate::Stack, Runner<D>)) -> io::Result<Self> {
         thread::Builder::new().name("recoup-stack".into()).spawn(move || run(runner))?;
         Ok(Self(stack))
     }

@@ -3,7 +3,7 @@
 use crate::{
     VnetHeader,
     device::{Batch, Device, Wait},
-    host::{Host, Sink},
+    host::{Host, Sink, Strays},
 };
 use recoup_units::Instant;
 use std::{io, time::Duration};
@@ -105,6 +105,21 @@ pub(crate) fn exchange<D: Device>(host: &mut Host, device: &mut D, batch: &mut B
     let (more, lost) = (more || !batch.is_empty(), out.lost);
     host.count_lost(lost);
     Exchange { more, lost, received }
+}
+
+/// Takes in what another host of the same addresses passed on.
+pub(crate) fn take_strays<D: Device>(host: &mut Host, strays: &mut Strays, device: &mut D, clock: &Clock) {
+    if strays.is_empty() {
+        return;
+    }
+    let offloads = device.properties().offloads;
+    let mut out = Out { device, offloads, lost: 0 };
+    while let Some(stray) = strays.take() {
+        host.on_stray(clock.now(), &stray, &mut out);
+    }
+    out.lost += out.device.flush();
+    let lost = out.lost;
+    host.count_lost(lost);
 }
 
 /// A packet's way out.

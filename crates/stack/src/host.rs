@@ -46,6 +46,7 @@ mod ping;
 mod raw;
 mod reassembly;
 mod secret;
+mod strays;
 mod table;
 mod time_wait;
 mod udp;
@@ -62,6 +63,8 @@ pub use output::Sink;
 pub use ping::EchoReply;
 pub use recoup_wire::Unreachable;
 pub use secret::Secret;
+pub(crate) use strays::Strays;
+pub use strays::{Place, Stray};
 pub use table::ConnectionId;
 
 use std::{
@@ -172,6 +175,10 @@ pub struct Stats {
     pub unreachable: u64,
     /// Packets that nothing took, dropped because the application had not taken out others.
     pub raw_dropped: u64,
+    /// Packets passed on to another host of the same addresses (see [`Host::set_place`]).
+    pub strays: u64,
+    /// Packets for which there was no room among those to be passed on.
+    pub strays_dropped: u64,
 }
 
 /// A TCP host; see the [module](self).
@@ -199,6 +206,8 @@ pub struct Host {
     reassembly: Reassembly,
     /// Limits errors of ICMP.
     errors: ErrorBudget,
+    /// Other hosts with the same addresses.
+    neighbours: strays::Neighbours,
     /// What nothing took, if the application wants it.
     raw: Option<RawQueue>,
     /// An endpoint that is closed, which knows how to answer what is for nobody.
@@ -230,6 +239,7 @@ impl Host {
             outbox: Outbox::default(),
             reassembly: Reassembly::new(most_fragments),
             errors: ErrorBudget::default(),
+            neighbours: strays::Neighbours::default(),
             raw: None,
             nobody,
             egress: output::Egress::default(),
@@ -286,10 +296,12 @@ impl Host {
         let path = match local.port() {
             0 => {
                 let Self { table, listeners, half_open, time_waits, .. } = self;
+                let place = self.neighbours.place;
+                let own = |port: &u16| place.has_port(*port);
                 let mut taken =
                     |path: &Endpoints| table.find(path).is_some() || half_open.has(path) || time_waits.has(path);
                 let free = |path: &Endpoints| !listeners.has(path.src) && !taken(path);
-                let found = self.secret.ports(local.ip(), remote).map(along).find(free);
+                let found = self.secret.ports(local.ip(), remote).filter(own).map(along).find(free);
                 found.ok_or(HostError::Exhausted(remote))?
             }
             port => {

@@ -3,7 +3,8 @@
 use crate::{
     Notice,
     device::{Batch, Device, Properties},
-    driver::exchange,
+    driver::{exchange, take_strays},
+    host::Stray,
     shard::Shard,
 };
 use recoup_units::Instant;
@@ -49,6 +50,7 @@ struct Found {
     unused: bool,
     busy: bool,
     flooded: Option<SocketAddr>,
+    strays: Vec<Stray>,
 }
 
 impl<D: Device> Runner<D> {
@@ -69,6 +71,7 @@ impl<D: Device> Runner<D> {
         let Self { shard, device, batch, .. } = self;
         let clock = shard.clock;
         let found = shard.run(context, |inner| {
+            take_strays(&mut inner.host, &mut inner.strays, device, &clock);
             let exchange = exchange(&mut inner.host, device, batch, &clock);
             let busy = inner.host.has_unfinished();
             if !busy {
@@ -81,8 +84,10 @@ impl<D: Device> Runner<D> {
                 unused: inner.handles == 0,
                 busy,
                 flooded: inner.host.take_flooded(),
+                strays: std::iter::from_fn(|| inner.host.next_stray()).collect(),
             }
         });
+        self.shard.pass_on(found.strays);
         if let Some(at) = found.flooded {
             self.shard.notify(&Notice::SynFlood(at));
         }

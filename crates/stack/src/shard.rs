@@ -6,14 +6,14 @@
 use crate::{
     Notice,
     driver::Clock,
-    host::{DatagramId, Event, Host, ListenerId},
+    host::{DatagramId, Event, Host, ListenerId, Stray, Strays},
     waiters::{ByConnection, Waiters, Wakers},
 };
 use recoup_units::Instant;
 use std::{
     collections::HashMap,
     fmt, io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     task::{Context, Waker},
 };
 
@@ -35,6 +35,8 @@ pub(crate) struct Inner {
     pub room: Wakers,
     /// Wait for the end of the last connection.
     pub finish: Wakers,
+    /// Packets that another stack of the same addresses does not take.
+    pub strays: Strays,
     /// Wakes the runner.
     pub runner: Option<Waker>,
     /// Why no socket works any more.
@@ -120,10 +122,12 @@ impl Inner {
 pub(crate) struct Shard {
     inner: Mutex<Inner>,
     pub clock: Clock,
+    /// Whose packet it may be that is not this one's.
+    next: OnceLock<Weak<Self>>,
 }
 
 impl Shard {
-    pub fn new(host: Host) -> Arc<Self> {
+    pub fn new(host: Host, clock: Clock) -> Arc<Self> {
         let inner = Inner {
             host,
             connections: ByConnection::default(),
@@ -133,13 +137,38 @@ impl Shard {
             has_raw: false,
             room: Wakers::default(),
             finish: Wakers::default(),
+            strays: Strays::default(),
             runner: None,
             gone: None,
             handles: 0,
             notify: None,
             due: Vec::new(),
         };
-        Arc::new(Self { inner: Mutex::new(inner), clock: Clock::start() })
+        Arc::new(Self { inner: Mutex::new(inner), clock, next: OnceLock::new() })
+    }
+
+    /// Shards with the same addresses pass what they do not take on to each other, in a ring.
+    pub fn join(ring: &[Arc<Self>]) {
+        for (shard, next) in ring.iter().zip(ring.iter().cycle().skip(1)) {
+            // Each is joined once, where it is made.
+            let _ = shard.next.set(Arc::downgrade(next));
+        }
+    }
+
+    /// Gives packets that are not this shard's to the next one. No lock is held meanwhile.
+    pub fn pass_on(&self, strays: Vec<Stray>) {
+        let Some(next) = self.next.get().and_then(Weak::upgrade).filter(|_| !strays.is_empty()) else {
+            return;
+        };
+        let mut inner = next.lock();
+        for stray in strays {
+            if !inner.strays.put(stray) {
+                break;
+            }
+        }
+        let runner = inner.runner.take();
+        inner.due.extend(runner);
+        Self::release(inner);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

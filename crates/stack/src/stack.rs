@@ -3,7 +3,8 @@
 use crate::{
     Config, Notice, TcpOptions,
     device::Device,
-    host::{Host, Secret, Stats},
+    driver::Clock,
+    host::{Host, Place, Secret, Stats},
     listener::TcpListener,
     runner::Runner,
     shard::{Hold, Shard},
@@ -40,9 +41,41 @@ impl Stack {
     pub fn with_secret<D: Device>(mut device: D, config: Config, secret: Secret) -> io::Result<(Self, Runner<D>)> {
         let mtu = device.properties().mtu;
         config.check(mtu)?;
-        let shard = Shard::new(Host::new(config, mtu, secret));
+        let shard = Shard::new(Host::new(config, mtu, secret), Clock::start());
         let stack = Self { shard: shard.hold() };
         Ok((stack, Runner::new(shard, device)))
+    }
+
+    /// Stacks with the same addresses, each over a queue of one device, and the runner of each. So several processors share
+    /// the work: run each runner in a thread of its own.
+    ///
+    /// A connection belongs to the stack that began it, or whose queue its SYN came to: every stack has to have a listener of
+    /// its own, or else those that have one take all connections. What a stack does not know is passed on to the next one.
+    /// Each has its own sockets and its own [memory](Config::memory). Bind a port that connections are to begin at in one of
+    /// them only.
+    ///
+    /// # Errors
+    /// As [`with_runner`](Self::with_runner); and when there are more than 65,535 devices.
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    pub fn group_with_runners<D: Device>(devices: Vec<D>, config: &Config) -> io::Result<Vec<(Self, Runner<D>)>> {
+        let (secret, clock) = (Secret::draw()?, Clock::start());
+        let of = u16::try_from(devices.len()).map_err(|_| {
+            let line = format!("{} devices for one group of stacks: expected 65535 at most", devices.len());
+            io::Error::new(io::ErrorKind::InvalidInput, line)
+        })?;
+        let mut shards = Vec::new();
+        let mut group = Vec::new();
+        for (mut device, number) in devices.into_iter().zip(0..) {
+            let mtu = device.properties().mtu;
+            config.check(mtu)?;
+            let mut host = Host::new(config.clone(), mtu, secret.clone());
+            host.set_place(Place { number, of });
+            let shard = Shard::new(host, clock);
+            shards.push(std::sync::Arc::clone(&shard));
+            group.push((Self { shard: shard.hold() }, Runner::new(shard, device)));
+        }
+        Shard::join(&shards);
+        Ok(group)
     }
 
     /// Takes connections to every address and port that no listener has, whoever's address it is. The

@@ -29,6 +29,21 @@ impl Stack {
         runtime.spawn(run(runner));
         Ok(stack)
     }
+
+    /// Starts stacks with the same addresses, each over a queue of one device and as a task of the present runtime; see
+    /// [`group_with_runners`](Self::group_with_runners).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    pub fn group<D: Device + Send + 'static>(devices: Vec<D>, config: &Config) -> io::Result<Vec<Self>> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
+        let start = |(stack, runner)| {
+            runtime.spawn(run(runner));
+            stack
+        };
+        Ok(Self::group_with_runners(devices, config)?.into_iter().map(start).collect())
+    }
 }
 
 /// Runs a stack until it is over.

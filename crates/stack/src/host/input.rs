@@ -59,7 +59,7 @@ impl Host {
             decode(packet)
         };
         let outcome = match decoded {
-            Ok(decoded) => self.on_tcp(now, &decoded, packet, sink),
+            Ok(decoded) => self.on_tcp(now, &decoded, header, packet, sink),
             Err(error) => match self.on_other(now, &error, header, packet, sink) {
                 Some(outcome) => outcome,
                 None => return,
@@ -69,7 +69,14 @@ impl Host {
     }
 
     /// A TCP segment.
-    fn on_tcp(&mut self, now: Instant, decoded: &Decoded, packet: &[u8], sink: &mut dyn Sink) -> Outcome {
+    fn on_tcp(
+        &mut self,
+        now: Instant,
+        decoded: &Decoded,
+        header: &VnetHeader,
+        packet: &[u8],
+        sink: &mut dyn Sink,
+    ) -> Outcome {
         let ends = &decoded.endpoints;
         let whole = decoded.tcp_checksum == Checksum::Correct && decoded.ip_checksum_ok;
         // Connections outlive the listener that took every address.
@@ -96,6 +103,7 @@ impl Host {
                 let path = decoded.endpoints.reverse();
                 self.stats.packets_out += self.egress.send_bare(&path, &answer, sink);
             }
+            Addressee::Nobody if self.keep_stray(header, packet) => {}
             Addressee::Nobody => self.on_nobody(now, decoded, sink),
         }
         Outcome::Taken

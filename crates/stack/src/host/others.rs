@@ -52,7 +52,7 @@ impl Host {
         let Some((src, dst)) = ip_ends(packet) else {
             return Outcome::Ignored;
         };
-        if self.raw.is_none() && self.is_own(dst) {
+        if self.raw.is_none() && self.is_own(dst) && !self.has_others_to_ask() {
             self.send_unreachable(now, Unreachable::Protocol, packet, dst, src);
         }
         Outcome::NotTaken
@@ -77,6 +77,9 @@ impl Host {
 
     /// Ends with a packet: what was not taken goes to the application, if it wants it.
     pub(super) fn pass_on(&mut self, outcome: Outcome, header: &VnetHeader, packet: &[u8]) {
+        if outcome == Outcome::NotTaken && self.keep_stray(header, packet) {
+            return;
+        }
         match (outcome, &mut self.raw) {
             (Outcome::Taken, _) => {}
             (Outcome::NotTaken, Some(raw)) => self.stats.raw_dropped += u64::from(!raw.put(header, packet)),

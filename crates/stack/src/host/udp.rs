@@ -30,7 +30,9 @@ impl Host {
         let local = match local.port() {
             0 => {
                 let somewhere = SocketAddr::new(unspecified(ip), 0);
-                let places = self.secret.ports(ip, somewhere).map(|port| SocketAddr::new(ip, port));
+                let place = self.neighbours.place;
+                let ports = self.secret.ports(ip, somewhere).filter(|port| place.has_port(*port));
+                let places = ports.map(|port| SocketAddr::new(ip, port));
                 let mut free = places.filter(|place| !self.datagrams.is_taken(*place));
                 free.next().ok_or(HostError::InUse(local))?
             }
@@ -198,7 +200,7 @@ impl Host {
                 self.stats.datagrams_dropped += u64::from(!room);
                 Outcome::Taken
             }
-            None if self.refuses_at(ends.dst.ip()) => {
+            None if self.refuses_at(ends.dst.ip()) && !self.has_others_to_ask() => {
                 self.send_unreachable(now, Unreachable::Port, packet, ends.dst.ip(), ends.src.ip());
                 Outcome::Taken
             }

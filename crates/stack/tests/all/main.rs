@@ -4,6 +4,7 @@ mod blocking;
 mod datagrams;
 mod devices;
 mod faults;
+mod groups;
 mod hostile;
 mod listeners;
 mod many;
