@@ -6,6 +6,9 @@
 //! Without offloads the kernel cuts large segments into packets of the MTU and completes their checksums.
 //! A device with offloads (IFF_VNET_HDR) carries TCP super-packets of up to 64 KiB, and checksums yet to
 //! be completed, both ways. A [`VnetHeader`] in front of each packet says which.
+//!
+//! A device may have several queues. The kernel puts the packets of a flow into the queue that sent a packet of the flow in the
+//! last three seconds, or else into one that a hash of its ends chooses (tun.c: `tun_automq_select_queue`).
 
 use std::{
     io::{self, IoSlice, IoSliceMut},
@@ -25,6 +28,9 @@ const IFF_TUN: u16 = 0x0001;
 const IFF_NO_PI: u16 = 0x1000;
 /// Fail if the interface exists already.
 const IFF_TUN_EXCL: u16 = 0x8000;
+
+/// The interface may have several descriptors, each with a queue of its own.
+const IFF_MULTI_QUEUE: u16 = 0x0100;
 
 /// A `struct virtio_net_hdr` in front of each packet.
 const IFF_VNET_HDR: u16 = 0x4000;
@@ -69,7 +75,7 @@ impl Tun {
     /// # Errors
     /// When there is no /dev/net/tun, when the caller lacks the right to, or when the name is taken.
     pub fn create(name: &str) -> Result<Self, NetError> {
-        Self::make(name, false)
+        Self::open(name, IFF_TUN_EXCL)
     }
 
     /// As [`create`](Self::create), with offloads: the kernel leaves checksums and TCP segmentation to the
@@ -78,24 +84,29 @@ impl Tun {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_with_offloads(name: &str) -> Result<Self, NetError> {
-        let tun = Self::make(name, true)?;
-        // SAFETY: for TUNSETOFFLOAD the kernel takes the argument as a number, not as an address.
-        let set = unsafe { IntegerSetter::<TUNSETOFFLOAD>::new_usize(OFFLOADS) };
-        // SAFETY: the opcode and its argument belong together, see above; no memory of this process is
-        // touched, and it may be asked of any descriptor.
-        unsafe { ioctl(&tun.fd, set) }.map_err(NetError::system(format!("turn on offloads of {name}")))?;
-        Ok(tun)
+        Self::open(name, IFF_TUN_EXCL | IFF_VNET_HDR)
     }
 
-    fn make(name: &str, offloads: bool) -> Result<Self, NetError> {
-        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = open("/dev/net/tun", flags, Mode::empty()).map_err(NetError::system("open /dev/net/tun"))?;
+    /// As [`create`](Self::create), with several queues, at least one and with or without offloads: each is a device of its
+    /// own that shares the interface with the others.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and when the kernel does not give a device so many queues.
+    pub fn create_queues(name: &str, offloads: bool, count: usize) -> Result<Vec<Self>, NetError> {
+        let flags = IFF_MULTI_QUEUE | if offloads { IFF_VNET_HDR } else { 0 };
+        let mut queues = vec![Self::open(name, flags | IFF_TUN_EXCL)?];
+        while queues.len() < count {
+            queues.push(Self::open(name, flags)?);
+        }
+        Ok(queues)
+    }
+
+    /// Opens a device of this name, with flags beside those that each has.
+    fn open(name: &str, flags: u16) -> Result<Self, NetError> {
+        let modes = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = open("/dev/net/tun", modes, Mode::empty()).map_err(NetError::system("open /dev/net/tun"))?;
         let failed = |e: io::Error| NetError::system(format!("make the TUN device {name}"))(e);
-        let mut request = InterfaceRequest {
-            name: [0; 16],
-            flags: IFF_TUN | IFF_NO_PI | IFF_TUN_EXCL | if offloads { IFF_VNET_HDR } else { 0 },
-            rest: [0; 22],
-        };
+        let mut request = InterfaceRequest { name: [0; 16], flags: IFF_TUN | IFF_NO_PI | flags, rest: [0; 22] };
         match request.name.get_mut(..name.len()) {
             Some(place) if name.len() < 16 => place.copy_from_slice(name.as_bytes()),
             _ => return Err(failed(io::ErrorKind::InvalidInput.into())),
@@ -107,7 +118,15 @@ impl Tun {
         // memory of this process but the request, and may be asked of any descriptor.
         unsafe { ioctl(&fd, set) }.map_err(|e| failed(e.into()))?;
         let index = Netlink::open()?.index_of(name)?;
-        Ok(Self { fd, name: name.into(), index, offloads })
+        let tun = Self { fd, name: name.into(), index, offloads: flags & IFF_VNET_HDR != 0 };
+        if tun.offloads {
+            // SAFETY: for TUNSETOFFLOAD the kernel takes the argument as a number, not as an address.
+            let set = unsafe { IntegerSetter::<TUNSETOFFLOAD>::new_usize(OFFLOADS) };
+            // SAFETY: the opcode and its argument belong together, see above; no memory of this process is
+            // touched, and it may be asked of any descriptor.
+            unsafe { ioctl(&tun.fd, set) }.map_err(NetError::system(format!("turn on offloads of {name}")))?;
+        }
+        Ok(tun)
     }
 
     /// Whether the device has offloads, so that packets have a [`VnetHeader`].

@@ -77,12 +77,40 @@ impl TunDevice {
     /// # Errors
     /// When the system refuses, or when no addresses are free.
     pub fn open_with(options: &TunOptions) -> Result<Self, NetError> {
-        let tun = create(options.offloads)?;
-        let mut netlink = Netlink::open()?;
-        tun.bring_up(&mut netlink, options.mtu.into())?;
+        let create = if options.offloads { Tun::create_with_offloads } else { Tun::create };
+        let mut device = Self::around(create_named(create)?, options)?;
+        device.set_up(options)?;
+        Ok(device)
+    }
+
+    /// Makes one with several queues, at least one, each of which is a device of its own with the same addresses. A group of
+    /// stacks ([`recoup_stack::Stack::group_with_runners`]) has one of them each.
+    ///
+    /// The kernel gives the packets of a flow to the queue that sent some of it in the last three seconds, or else always to
+    /// the same one. A connection that a stack begins may so have its packets at another queue once it was idle; the stacks
+    /// pass them on to each other.
+    ///
+    /// # Errors
+    /// As [`open_with`](Self::open_with), and when the kernel does not give a device so many queues.
+    pub fn open_queues(options: &TunOptions, count: usize) -> Result<Vec<Self>, NetError> {
+        let queues = create_named(|name| Tun::create_queues(name, options.offloads, count))?;
+        let queues = queues.into_iter().map(|queue| Self::around(queue, options));
+        let mut queues = queues.collect::<Result<Vec<Self>, NetError>>()?;
+        if let Some((first, others)) = queues.split_first_mut() {
+            first.set_up(options)?;
+            for other in others {
+                other.host.clone_from(&first.host);
+                other.kernel.clone_from(&first.kernel);
+            }
+        }
+        Ok(queues)
+    }
+
+    /// A device that is not set up.
+    fn around(tun: Tun, options: &TunOptions) -> Result<Self, NetError> {
         let link = LinkState::new(tun.index());
         let link = link.map_err(NetError::system(format!("read the state of {}", tun.name())))?;
-        let mut device = Self {
+        Ok(Self {
             tun,
             batch: (!options.offloads).then(|| WriteBatch::new(options.mtu.into())),
             link,
@@ -90,12 +118,17 @@ impl TunDevice {
             more: false,
             host: Vec::new(),
             kernel: Vec::new(),
-        };
+        })
+    }
+
+    /// Brings the interface up, with its addresses.
+    fn set_up(&mut self, options: &TunOptions) -> Result<(), NetError> {
+        let mut netlink = Netlink::open()?;
+        self.tun.bring_up(&mut netlink, options.mtu.into())?;
         match options.address {
-            Some(address) => device.take_address(&mut netlink, address)?,
-            None => device.take_free_addresses(&mut netlink)?,
+            Some(address) => self.take_address(&mut netlink, address),
+            None => self.take_free_addresses(&mut netlink),
         }
-        Ok(device)
     }
 
     fn take_free_addresses(&mut self, netlink: &mut Netlink) -> Result<(), NetError> {
@@ -153,9 +186,8 @@ impl TunDevice {
     }
 }
 
-/// Makes a device with the first name of this process that is free.
-fn create(offloads: bool) -> Result<Tun, NetError> {
-    let create = if offloads { Tun::create_with_offloads } else { Tun::create };
+/// Makes a device, or its queues, with the first name of this process that is free.
+fn create_named<T>(create: impl Fn(&str) -> Result<T, NetError>) -> Result<T, NetError> {
     let name = |number: &str| format!("{INTERFACE}{}h{number}", std::process::id());
     for number in ["", "1", "2", "3", "4", "5", "6", "7", "8"] {
         match create(&name(number)) {

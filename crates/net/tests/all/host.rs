@@ -6,6 +6,7 @@ mod faulty;
 pub mod interface;
 mod offload;
 pub mod peers;
+mod queues;
 #[cfg(feature = "tokio")]
 mod tasks;
 
