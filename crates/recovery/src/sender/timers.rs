@@ -233,6 +233,16 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// The peer answered a SYN with an ACK of something else: it has a connection of the past, which the reset in answer
+    /// ends. The SYN is sent again at once, but for this reason only once (Linux `tcp_rcv_synsent_state_process`,
+    /// `TCP_TIMEOUT_MIN`).
+    pub fn hasten_syn(&mut self, now: Instant) {
+        const DELAY: Duration = Duration::from_millis(2);
+        if self.board.una() == Offset::SYN && self.timers.timeouts == 0 && self.timers.rto.deadline().is_some() {
+            self.timers.rto.start_early(now, DELAY);
+        }
+    }
+
     fn on_retransmission_timeout(&mut self, now: Instant) {
         self.timers.rto.on_expiry(now, &self.rtt);
         self.timers.timeouts = self.timers.timeouts.saturating_add(1);

@@ -62,6 +62,7 @@ impl Endpoint {
             && segment.ack == self.isn.at(self.sender.nxt())
             && self.sender.nxt() > Offset::SYN;
         if segment.flags.contains(Flags::ACK) && !acknowledges {
+            self.sender.hasten_syn(now);
             self.refuse(segment);
             return;
         }
