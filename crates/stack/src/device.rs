@@ -80,28 +80,34 @@ pub trait Device {
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()>;
 }
 
-impl<D: Device + ?Sized> Device for Box<D> {
-    fn properties(&mut self) -> Properties {
-        (**self).properties()
-    }
+macro_rules! pass_on {
+    ($($pointer:ty),*) => {$(
+        impl<D: Device + ?Sized> Device for $pointer {
+            fn properties(&mut self) -> Properties {
+                (**self).properties()
+            }
 
-    fn receive(&mut self, batch: &mut Batch) -> io::Result<()> {
-        (**self).receive(batch)
-    }
+            fn receive(&mut self, batch: &mut Batch) -> io::Result<()> {
+                (**self).receive(batch)
+            }
 
-    fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
-        (**self).send(header, packet)
-    }
+            fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
+                (**self).send(header, packet)
+            }
 
-    fn flush(&mut self) -> u64 {
-        (**self).flush()
-    }
+            fn flush(&mut self) -> u64 {
+                (**self).flush()
+            }
 
-    fn room(&self) -> usize {
-        (**self).room()
-    }
+            fn room(&self) -> usize {
+                (**self).room()
+            }
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        (**self).poll_ready(context)
-    }
+            fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+                (**self).poll_ready(context)
+            }
+        }
+    )*};
 }
+
+pass_on!(Box<D>, &mut D);

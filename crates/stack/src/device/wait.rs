@@ -33,6 +33,16 @@ impl<D: Wait + ?Sized> Wait for Box<D> {
     }
 }
 
+impl<D: Wait + ?Sized> Wait for &mut D {
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        (**self).wait(timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        (**self).waker()
+    }
+}
+
 /// Whether a thread is to wake.
 #[derive(Debug, Default)]
 struct Signal {
