@@ -1,5 +1,5 @@
-//! An echo server on a stack of its own: `cargo run -p recoup-net --example echo [-- --queues N]`, as root on Linux. With several
-//! queues there are as many stacks, which as many processors run.
+//! An echo server on a stack of its own: `cargo run -p recoup-net --example echo -- [ADDRESS] [--queues N]`, as root on Linux.
+//! With several queues there are as many stacks, which as many processors run.
 
 #[cfg(target_os = "linux")]
 #[tokio::main]
@@ -7,13 +7,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     use recoup_net::{AsyncDevice, TunDevice, TunOptions};
     use recoup_stack::{Config, Stack, TcpListener};
 
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let count = match &arguments[..] {
-        [] => 1,
-        [option, count] if option == "--queues" => count.parse()?,
-        _ => return Err("expected no argument, or --queues and a number".into()),
-    };
-    let queues = TunDevice::open_queues(&TunOptions::default(), count)?;
+    let (mut address, mut count) = (None, 1);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--queues" => count = arguments.next().ok_or("--queues: expected a number after it")?.parse()?,
+            _ => {
+                address = Some(argument.parse().map_err(|_| format!("{argument}: expected an address, or --queues N"))?)
+            }
+        }
+    }
+    let queues = TunDevice::open_queues(&TunOptions { address, ..TunOptions::default() }, count)?;
     let address = queues[0].host_addresses()[0];
     let devices = queues.into_iter().map(AsyncDevice::new).collect::<Result<Vec<_>, _>>()?;
     let mut servers = Vec::new();

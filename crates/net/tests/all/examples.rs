@@ -32,8 +32,8 @@ use std::{
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An example that runs. When it is dropped, it is killed.
-struct Example {
-    process: Child,
+pub struct Example {
+    pub process: Child,
     lines: Receiver<String>,
 }
 
@@ -47,7 +47,7 @@ impl Drop for Example {
 
 impl Example {
     /// Starts an example in the calling thread's namespace.
-    fn start(program: &Path, arguments: &[&str]) -> Self {
+    pub fn start(program: &Path, arguments: &[&str]) -> Self {
         let mut process = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(process.stdout.take().unwrap());
         let (sender, lines) = channel();
@@ -61,7 +61,7 @@ impl Example {
     }
 
     /// The next line that it prints.
-    fn line(&self) -> String {
+    pub fn line(&self) -> String {
         self.lines.recv_timeout(PATIENCE).expect("a line of the example")
     }
 
@@ -79,7 +79,7 @@ fn program(name: &str) -> Option<PathBuf> {
 }
 
 /// Runs `test` with an example's file, in a namespace where TUN devices can be made.
-fn with_example(name: &str, test: impl FnOnce(&Path) + Send + 'static) {
+pub fn with_example(name: &str, test: impl FnOnce(&Path) + Send + 'static) {
     let _beside = beside_others();
     let Some(program) = program(name) else {
         return skip(format!("the example {name} is not built"));

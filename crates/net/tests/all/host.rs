@@ -2,7 +2,7 @@
 //! permit it, the tests print that and pass. If RECOUP_REQUIRE_TOOLS is set, they fail instead.
 mod datagrams;
 mod ecn;
-mod faulty;
+pub mod faulty;
 pub mod interface;
 mod offload;
 pub mod peers;
@@ -36,7 +36,7 @@ fn a_kernel_client_fetches_from_a_recoup_server() {
             let Some((ours, _)) = ends(device, version) else {
                 return eprintln!("skipped: no IPv6 here");
             };
-            let mut driver = Driver::new(host(device), Faulty::new(device, Faults::NONE));
+            let mut driver = Driver::new(host(device), Faulty::new(&mut *device, Faults::NONE));
             driver.host.listen(SocketAddr::new(ours, 80)).unwrap();
             let client = thread::spawn(move || kernel_pulls(SocketAddr::new(ours, 80)));
             let sent = bytes(1, 3_000_000);
@@ -61,7 +61,7 @@ fn a_recoup_client_sends_to_a_kernel_server() {
                 let answer = answer.clone();
                 thread::spawn(move || kernel_pushes(&listener, &answer))
             };
-            let mut driver = Driver::new(host(device), Faulty::new(device, Faults::NONE));
+            let mut driver = Driver::new(host(device), Faulty::new(&mut *device, Faults::NONE));
             let sent = bytes(3, 2_000_000);
             let received = trade(&mut driver, Some(remote), &sent);
             assert!(received == answer, "IP version {version}");
@@ -75,8 +75,8 @@ fn streams_survive_loss_reordering_and_duplication() {
     with_device(|device| {
         let (ours, _) = ends(device, 0).unwrap();
         for seed in 1..=4 {
-            let faults = Faults { seed, lost: 20, doubled: 20, late: 20 };
-            let mut driver = Driver::new(host(device), Faulty::new(device, faults));
+            let faults = Faults { seed, lost: 20, doubled: 20, late: 20, corrupted: 0 };
+            let mut driver = Driver::new(host(device), Faulty::new(&mut *device, faults));
             let port = 80 + seed as u16;
             driver.host.listen(SocketAddr::new(ours, port)).unwrap();
             let (up, down) = (bytes(seed, 600_000), bytes(seed + 9, 600_000));
@@ -100,7 +100,7 @@ fn many_connections_at_once() {
     with_device(|device| {
         let (ours, _) = ends(device, 0).unwrap();
         let server = SocketAddr::new(ours, 80);
-        let mut driver = Driver::new(host(device), Faulty::new(device, Faults::NONE));
+        let mut driver = Driver::new(host(device), Faulty::new(&mut *device, Faults::NONE));
         driver.host.listen(server).unwrap();
         let client = |n| {
             thread::spawn(move || {
@@ -120,7 +120,7 @@ fn many_connections_at_once() {
 fn a_closed_port_refuses_at_once() {
     with_device(|device| {
         let (ours, theirs) = ends(device, 0).unwrap();
-        let mut driver = Driver::new(host(device), Faulty::new(device, Faults::NONE));
+        let mut driver = Driver::new(host(device), Faulty::new(&mut *device, Faults::NONE));
         let client =
             thread::spawn(move || TcpStream::connect_timeout(&SocketAddr::new(ours, 9), Duration::from_secs(5)));
         while !client.is_finished() {

@@ -7,6 +7,8 @@ mod examples;
 mod faults;
 mod floods;
 mod host;
+mod restart;
+mod storm;
 mod testbed;
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -6,6 +6,7 @@ use super::{
     host,
     peers::{MTU, with_device_like},
 };
+use recoup_net::TunDevice;
 use recoup_stack::{
     Driver,
     host::{DatagramId, Host, HostError, Unreachable},
@@ -24,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const AGAIN: Duration = Duration::from_millis(300);
 
 /// Sends, again and again, and lets the host work until a socket has something new.
-fn exchange(driver: &mut Driver<Faulty<'_>>, id: DatagramId, send: impl Fn(&mut Host)) {
+fn exchange(driver: &mut Driver<Faulty<&mut TunDevice>>, id: DatagramId, send: impl Fn(&mut Host)) {
     let end = Instant::now() + PATIENCE;
     loop {
         send(&mut driver.host);
@@ -40,14 +41,14 @@ fn exchange(driver: &mut Driver<Faulty<'_>>, id: DatagramId, send: impl Fn(&mut 
 }
 
 /// Runs `test` on devices with and without offloads, once for each IP version.
-fn with_hosts(test: fn(&mut Driver<Faulty<'_>>, SocketAddr, SocketAddr)) {
+fn with_hosts(test: fn(&mut Driver<Faulty<&mut TunDevice>>, SocketAddr, SocketAddr)) {
     for offloads in [false, true] {
         with_device_like(offloads, MTU, move |device| {
             for version in VERSIONS {
                 let Some((ours, theirs)) = ends(device, version) else {
                     return eprintln!("skipped: no IPv6 here");
                 };
-                let mut driver = Driver::new(host(device), Faulty::new(device, Faults::NONE));
+                let mut driver = Driver::new(host(device), Faulty::new(&mut *device, Faults::NONE));
                 test(&mut driver, SocketAddr::new(ours, 53), SocketAddr::new(theirs, 0));
             }
         });

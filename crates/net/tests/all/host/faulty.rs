@@ -1,6 +1,6 @@
-//! A device that loses, duplicates and delays packets in both directions.
+//! A device that loses, duplicates, delays and corrupts packets in both directions.
 
-use recoup_net::{TunDevice, VnetHeader};
+use recoup_net::VnetHeader;
 use recoup_stack::device::{Batch, Device, Properties, Wait};
 use recoup_units::SplitMix;
 use std::{
@@ -18,10 +18,12 @@ pub struct Faults {
     pub doubled: u64,
     /// Held back until three others have passed.
     pub late: u64,
+    /// One bit is another one.
+    pub corrupted: u64,
 }
 
 impl Faults {
-    pub const NONE: Self = Self { seed: 0, lost: 0, doubled: 0, late: 0 };
+    pub const NONE: Self = Self { seed: 0, lost: 0, doubled: 0, late: 0, corrupted: 0 };
 }
 
 /// A packet and its pending fault.
@@ -34,8 +36,8 @@ struct Frame {
 /// A packet held back, and the number of packets that must pass first.
 type Held = Option<(u32, Frame)>;
 
-pub struct Faulty<'a> {
-    device: &'a mut TunDevice,
+pub struct Faulty<D> {
+    device: D,
     batch: Batch,
     faults: Faults,
     draws: SplitMix,
@@ -49,8 +51,8 @@ pub struct Faulty<'a> {
     pub cut_to: u16,
 }
 
-impl<'a> Faulty<'a> {
-    pub fn new(device: &'a mut TunDevice, faults: Faults) -> Self {
+impl<D: Wait> Faulty<D> {
+    pub fn new(device: D, faults: Faults) -> Self {
         Self {
             device,
             batch: Batch::new(),
@@ -66,7 +68,7 @@ impl<'a> Faulty<'a> {
     }
 
     /// The packets that pass when one arrives: none, itself, itself twice, or itself and an earlier one.
-    fn pass(&mut self, frame: Frame, inwards: bool) -> Vec<Frame> {
+    fn pass(&mut self, mut frame: Frame, inwards: bool) -> Vec<Frame> {
         let held = if inwards { &mut self.held_in } else { &mut self.held_out };
         let mut draw = self.draws.below(1000);
         let mut falls_to = |share: u64| {
@@ -81,6 +83,10 @@ impl<'a> Faulty<'a> {
         } else if falls_to(self.faults.late) && held.is_none() {
             *held = Some((3, frame));
         } else {
+            if falls_to(self.faults.corrupted) {
+                let bit = self.draws.below(8 * frame.packet.len() as u64) as usize;
+                frame.packet[bit / 8] ^= 1 << (bit % 8);
+            }
             passed.push(frame);
         }
         if let Some((left, _)) = held {
@@ -93,7 +99,7 @@ impl<'a> Faulty<'a> {
     }
 }
 
-impl Device for Faulty<'_> {
+impl<D: Wait> Device for Faulty<D> {
     fn properties(&mut self) -> Properties {
         self.device.properties()
     }
@@ -133,7 +139,7 @@ impl Device for Faulty<'_> {
     }
 }
 
-impl Wait for Faulty<'_> {
+impl<D: Wait> Wait for Faulty<D> {
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         self.device.wait(timeout)
     }

@@ -23,7 +23,7 @@ struct Seen {
 fn trade_both_ways(device: &mut TunDevice, version: usize, mtu: u16, faults: Faults) -> Option<Seen> {
     let (ours, _) = ends(device, version)?;
     let server = SocketAddr::new(ours, 80);
-    let mut driver = Driver::new(host_of(device, mtu), Faulty::new(device, faults));
+    let mut driver = Driver::new(host_of(device, mtu), Faulty::new(&mut *device, faults));
     driver.host.listen(server).unwrap();
     let (up, down) = (bytes(1, 3_000_000), bytes(2, 3_000_000));
     let client = {
@@ -64,7 +64,7 @@ fn without_offloads_there_are_no_super_packets() {
 fn streams_survive_lost_duplicated_and_late_super_packets() {
     with_device_like(true, 1500, |device| {
         for (seed, version) in [(1, 0), (2, 1), (3, 0)] {
-            let faults = Faults { seed, lost: 20, doubled: 20, late: 20 };
+            let faults = Faults { seed, lost: 20, doubled: 20, late: 20, corrupted: 0 };
             if trade_both_ways(device, version, 1500, faults).is_none() {
                 eprintln!("skipped: no IPv6 here");
             }
@@ -81,7 +81,7 @@ fn super_packets_are_split_by_the_peers_mss() {
         let remote = listener.local_addr().unwrap();
         let server = thread::spawn(move || kernel_trades(listener.accept().unwrap().0, b"bye"));
         // The host's MTU is smaller than the kernel's.
-        let mut driver = Driver::new(host_of(device, 1280), Faulty::new(device, Faults::NONE));
+        let mut driver = Driver::new(host_of(device, 1280), Faulty::new(&mut *device, Faults::NONE));
         let sent = bytes(3, 2_000_000);
         assert_eq!(trade(&mut driver, Some(remote), &sent), b"bye");
         assert!(server.join().unwrap() == sent);

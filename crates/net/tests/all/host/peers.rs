@@ -28,6 +28,11 @@ pub const MTU: u16 = 1500;
 
 /// Runs `test` with a device, with or without offloads.
 pub fn with_device_like(offloads: bool, mtu: u16, test: impl FnOnce(&mut TunDevice) + Send + 'static) {
+    with_own_device(offloads, mtu, |mut device| test(&mut device));
+}
+
+/// As [`with_device_like`]; the device is the test's.
+pub fn with_own_device(offloads: bool, mtu: u16, test: impl FnOnce(TunDevice) + Send + 'static) {
     let _beside = beside_others();
     let options = TunOptions { mtu, address: None, offloads };
     let namespace = match Namespace::new() {
@@ -35,7 +40,7 @@ pub fn with_device_like(offloads: bool, mtu: u16, test: impl FnOnce(&mut TunDevi
         Err(e) => return skip(e),
     };
     let ran = namespace.run(move || match TunDevice::open_with(&options) {
-        Ok(mut device) => test(&mut device),
+        Ok(device) => test(device),
         Err(e) => skip(e),
     });
     assert!(ran.is_ok(), "the test in the namespace failed");
