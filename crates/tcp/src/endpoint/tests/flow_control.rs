@@ -115,6 +115,47 @@ fn unanswered_probes_end_with_the_user_timeout() {
 }
 
 #[test]
+fn the_applications_user_timeout_ends_a_wait_for_a_window_that_stays_closed() {
+    // tcp(7), TCP_USER_TIMEOUT: "buffered data may remain untransmitted (due to zero window size)" for so long.
+    let mut lone = Lone::connected(&config(), "S. 0:1 ack 1 mss 1000 win 1000");
+    let timeout = Duration::from_secs(20);
+    lone.endpoint.set_user_timeout(timeout);
+    lone.endpoint.write(lone.now, 2000);
+    lone.sent();
+    lone.recv(". 1 ack 1001 win 0");
+    let closed = lone.now;
+    while lone.state() == State::Established {
+        lone.pass(ms(100));
+        lone.recv(". 1 ack 1001 win 0");
+    }
+    assert_eq!(lone.state(), State::Closed(Closed::ByTimeout));
+    assert!(lone.now.since(closed) <= timeout + ms(100), "{:?}", lone.now.since(closed));
+}
+
+#[test]
+fn a_window_that_shrinks_to_zero_is_probed() {
+    // RFC 9293 §3.8.6, though nothing new is acknowledged.
+    let mut lone = Lone::connected(&config(), "S. 0:1 ack 1 mss 1000 win 5000");
+    lone.recv(". 1 ack 1 win 0");
+    lone.endpoint.write(lone.now, 2000);
+    assert_eq!(lone.sent(), [""; 0]);
+    let probes = lone.pass(Duration::from_secs(10));
+    assert!(probes.len() > 2 && probes.iter().all(|p| p.ends_with(" . 0 ack 1")), "{probes:?}");
+    // And with data on the way, which alone is sent again.
+    lone.recv(". 1 ack 1 win 5000");
+    assert_eq!(lone.sent().len(), 2);
+    lone.recv(". 1 ack 1 win 0");
+    lone.endpoint.write(lone.now, 2000);
+    let again = lone.pass(Duration::from_secs(10));
+    assert!(
+        !again.is_empty() && again.iter().all(|p| p.contains(" 1:1001 ") || p.contains(" 1001:2001 ")),
+        "{again:?}"
+    );
+    lone.recv(". 1 ack 2001 win 5000");
+    assert_eq!(lone.sent().len(), 2);
+}
+
+#[test]
 fn a_small_window_is_used_when_the_timer_expires() {
     // RFC 9293 §3.8.6.2.1: less than half the largest window waits for the override timer.
     let mut lone = Lone::connected(&config(), "S. 0:1 ack 1 mss 1000 win 1000");

@@ -252,6 +252,20 @@ fn syn_sent() {
 }
 
 #[test]
+fn a_syn_goes_again_at_once_after_an_answer_for_a_connection_of_the_past() {
+    // Linux tcp_rcv_synsent_state_process: the reset ends that connection.
+    let mut lone = Lone::connecting(&config());
+    assert_eq!(lone.sent(), ["S 0:1"]);
+    assert_eq!(lone.answer(". 0 ack 9"), ["R 9"]);
+    let again = lone.pass(ms(2));
+    assert!(again.len() == 1 && again[0].ends_with("S 0:1"), "{again:?}");
+    // But once: then its timer decides.
+    assert_eq!(lone.answer(". 0 ack 9"), ["R 9"]);
+    assert_eq!(lone.pass(ms(1900)), [""; 0]);
+    assert_eq!(lone.pass(ms(200)).len(), 1);
+}
+
+#[test]
 fn syn_received() {
     // (segment, answer, state): RFC 9293 §3.10.7.4, the fifth step for this state
     let refused = State::Closed(Closed::ByReset);
