@@ -179,9 +179,18 @@ fn resident() -> u64 {
     line.unwrap().trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 
+/// The processor time of this process, in ticks of 10 ms.
+fn ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    // Behind the name, which may have blanks.
+    let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+    fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+}
+
 /// What a process takes.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
+    ticks: u64,
     resident: u64,
     time_waits: u64,
     tasks: u64,
@@ -190,7 +199,8 @@ struct Sample {
 impl Sample {
     fn take(stacks: [&Stack; 2]) -> Self {
         let time_waits = stacks.iter().map(|stack| stack.time_waits() as u64).sum();
-        Self { resident: resident(), time_waits, tasks: Handle::current().metrics().num_alive_tasks() as u64 }
+        let tasks = Handle::current().metrics().num_alive_tasks() as u64;
+        Self { ticks: ticks(), resident: resident(), time_waits, tasks }
     }
 
     /// Whether it is no more than `before` and what connections in TIME-WAIT take.
@@ -262,6 +272,9 @@ async fn connections_of_all_kinds_leave_nothing_behind() {
     let (last, all) = (Sample::take(stacks), opened.load(Ordering::Relaxed));
     let rate = (all - count) as f64 / since.elapsed().as_secs_f64();
     println!("{all} connections, {rate:.0} a second; {warm:?} after the warm-up, {last:?} at the end");
+    let micros = |ticks: u64, connections: u64| ticks * 10_000 / connections.max(1);
+    let (begin, rest) = (micros(warm.ticks, count), micros(last.ticks - warm.ticks, all - count));
+    println!("{begin} µs of processor time for a connection of the warm-up, {rest} µs afterwards");
     println!("client {:?}, server {:?}", client.stats(), server.stats());
     // A short run shares the processors with other tests.
     let least = if length < LONG { LEAST_RATE / 20.0 } else { LEAST_RATE };
