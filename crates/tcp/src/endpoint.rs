@@ -345,8 +345,11 @@ impl Endpoint {
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Recovery(timer) => {
-                let before = self.sender.state();
+                let (before, reneged) = (self.sender.state(), self.sender.counters().reneged);
                 self.sender.on_timer(now, timer);
+                if self.sender.counters().reneged > reneged {
+                    self.sender.cut_larger_segments();
+                }
                 self.ecn.on_state(before, self.sender.state());
                 if self.sender.gave_up() {
                     self.end_by_timeout();

@@ -24,6 +24,19 @@ impl Scoreboard {
         }
     }
 
+    /// Cuts every segment of more than `mss` bytes, unless it is SACKed, as far as there is room for the parts.
+    /// `data_len`: the bytes of a span without its FIN.
+    pub(crate) fn cut_larger(&mut self, mss: u64, data_len: impl Fn(Span) -> u64) {
+        let mut i = 0;
+        while let Some(segment) = self.segments.get(i) {
+            let span = segment.span;
+            if data_len(span) > mss {
+                self.split_at(span.start + mss);
+            }
+            i += 1;
+        }
+    }
+
     /// Cuts every segment of more than `mss` bytes, unless it is SACKed, and marks the parts lost, even if they
     /// were retransmitted since. Calls `each` with every marked span (Linux 6.12 `tcp_simple_retransmit`).
     /// `data_len`: the bytes of a span without its FIN.

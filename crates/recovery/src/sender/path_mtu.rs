@@ -36,6 +36,11 @@ pub enum MtuProbe {
     No,
 }
 
+/// The bytes of a span without the FIN of the stream.
+fn data_len(fin: Option<Offset>) -> impl Fn(Span) -> u64 {
+    move |span| span.len() - u64::from(fin.is_some_and(|fin| span.contains(fin)))
+}
+
 impl<C: CongestionControl> Sender<C> {
     /// The path takes segments with at most `mss` bytes of payload, fewer than before. Larger outstanding
     /// segments are lost; numbered packets are lost as others are.
@@ -94,10 +99,18 @@ impl<C: CongestionControl> Sender<C> {
     pub fn limit_segments(&mut self, now: Instant, mss: u32) {
         self.set_mss(now, mss.min(self.peer.mss));
         if !self.board.numbers_packets() {
-            let fin = self.stream.fin();
-            let data_len = |span: Span| span.len() - u64::from(fin.is_some_and(|fin| span.contains(fin)));
-            self.retransmit_smaller(now, mss, Trigger::Pmtu, data_len);
+            self.retransmit_smaller(now, mss, Trigger::Pmtu, data_len(self.stream.fin()));
             self.log_changes(now);
+        }
+    }
+
+    /// Cuts outstanding segments that are larger than the present size. [`limit_segments`](Self::limit_segments) leaves
+    /// SACKed ones whole. Once the receiver has reneged on them, they go again, and then they must fit (Linux 6.12
+    /// `__tcp_retransmit_skb`).
+    pub fn cut_larger_segments(&mut self) {
+        if !self.board.numbers_packets() {
+            self.board.cut_larger(self.peer.mss.into(), data_len(self.stream.fin()));
+            self.drop_waiting_copy();
         }
     }
 

@@ -216,3 +216,21 @@ fn what_is_limited_without_a_message_counts_as_sent_when_it_is() {
     let first = flow.sender.board().first().map(|first| (first.span.len(), first.sent_at));
     assert_eq!(first, Some((999, Instant::from_millis(100))));
 }
+
+#[test]
+fn what_was_sacked_when_the_path_mtu_fell_is_cut_once_the_receiver_reneged() {
+    let mut flow = Script::connected("linux-6", 80);
+    flow.writes(4).sends("1-4");
+    flow.at(160).sack(0, &[2..=3]);
+    flow.sender.limit_segments(Instant::from_millis(160), 500);
+    send_all(&mut flow, 160);
+    flow.at(240).ack(1);
+    send_all(&mut flow, 240);
+    let (at, timer) = flow.sender.next_timer().unwrap();
+    flow.sender.on_timer(at, timer);
+    assert_eq!(flow.count(Event::Reneged), 1);
+    flow.sender.cut_larger_segments();
+    flow.sender.check().unwrap();
+    let largest = flow.sender.board().iter().map(|segment| segment.span.len()).max();
+    assert!(largest <= Some(501), "{largest:?} bytes");
+}
