@@ -214,7 +214,8 @@ impl Host {
             return false;
         };
         let endpoint = connection.tcp.endpoint_mut();
-        if mtu >= endpoint.path_mtu() {
+        // A search may have smaller segments for now, and will probe for larger ones.
+        if mtu >= endpoint.path_mtu_limit() {
             return false;
         }
         endpoint.limit_path_mtu(now, mtu);

@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod ecn;
+mod mtu;
 mod offload;
 mod others;
 mod places;

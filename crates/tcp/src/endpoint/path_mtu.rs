@@ -186,6 +186,12 @@ impl Endpoint {
         self.full_segment.saturating_add(self.headers_len())
     }
 
+    /// The size of the largest IP packets that may be sent, probes for larger ones included, now or by a later search, in
+    /// bytes.
+    pub fn path_mtu_limit(&self) -> u16 {
+        self.path_mtu.most().max(self.full_segment).saturating_add(self.headers_len())
+    }
+
     /// Bytes of the headers of every segment.
     fn headers_len(&self) -> u16 {
         let options = if self.timestamps { Config::TIMESTAMPS_LEN } else { 0 };
