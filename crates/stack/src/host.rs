@@ -289,7 +289,7 @@ impl Host {
         {
             return Err(HostError::Unreachable(remote));
         }
-        if self.table.len() >= self.config.most_connections {
+        if !self.has_place() {
             return Err(HostError::Exhausted(remote));
         }
         let along = |port| Endpoints { src: SocketAddr::new(local.ip(), port), dst: remote };

@@ -156,7 +156,7 @@ impl Host {
             self.stats.cookies_refused += 1;
             return Addressee::Nobody;
         };
-        if crowded || self.table.len() >= self.config.most_connections {
+        if crowded || !self.has_place() {
             // The peer sends again, and finds room then, or too late.
             self.stats.syns_dropped += 1;
             return Addressee::Later;

@@ -150,7 +150,7 @@ impl Host {
     fn half_open_addressee(&mut self, path: &Endpoints, segment: &Segment) -> Option<Addressee> {
         let listener = self.half_open.get(path)?.listener;
         let crowded = self.listeners.get_mut(listener).is_some_and(|listener| listener.is_crowded());
-        let full = crowded || self.table.len() >= self.config.most_connections;
+        let full = crowded || !self.has_place();
         if full && !segment.flags.intersects(Flags::RST | Flags::SYN) {
             // The peer sends again, and so does this side with its SYN-ACK.
             self.stats.syns_dropped += 1;
@@ -186,7 +186,7 @@ impl Host {
             };
         }
         let crowded = self.listeners.get_mut(id).is_none_or(|listener| listener.is_crowded());
-        if crowded || self.table.len() >= self.config.most_connections {
+        if crowded || !self.has_place() {
             return Addressee::Nobody;
         }
         if !self.listeners.take_place(id) {
@@ -237,7 +237,8 @@ impl Host {
         // The data of a SYN is not kept. A SYN without an answer would leave a connection that nothing ends.
         let keeps = !payload.is_empty() && !segment.flags.contains(Flags::SYN);
         if keeps && !self.has_memory_for(now, index, segment) {
-            return;
+            // One that this segment has just made, of a cookie or of what was kept of it, must have a turn all the same.
+            return self.mark_dirty(index);
         }
         let Some(connection) = self.table.at_mut(index) else {
             return;

@@ -306,7 +306,7 @@ impl Host {
     /// When the SYN does not wait any more, or there are as many connections as there may be.
     pub fn admit(&mut self, now: Instant, path: &Endpoints, options: &TcpOptions) -> Result<ConnectionId, HostError> {
         let syn = self.listeners.take_syn(path).ok_or(HostError::Unknown)?;
-        if self.table.len() >= self.config.most_connections {
+        if !self.has_place() {
             return Err(HostError::Exhausted(path.dst));
         }
         Ok(self.answer(now, path, options, syn))

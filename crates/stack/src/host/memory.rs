@@ -7,6 +7,7 @@
 //! promised <= half of all    beyond the buffers that connections begin with: a larger one is not granted
 //! used     <= 3/4 of all     or else a write finds no room, and what arrives is dropped for the peer to send again;
 //! used     <= all            for connections whose streams take no more than their share of the last quarter
+//! used     <= 7/8 of all     or else no connection opens: its state must not take the room of all shares
 //! ```
 //! So windows may promise more than there is, as in Linux, but memory never exceeds the bound. The last quarter keeps those
 //! going that read and write little: connections whose applications never read cannot lock them out, as long as the share
@@ -22,7 +23,7 @@ use recoup_units::Instant;
 use recoup_wire::Segment;
 use std::{collections::BTreeSet, time::Duration};
 
-use super::{ConnectionId, Host, HostError};
+use super::{ConnectionId, Host, HostError, table::Table};
 use crate::TcpOptions;
 
 /// The receive buffer that a connection begins with, in bytes.
@@ -77,6 +78,12 @@ impl Host {
     /// Memory beyond which a connection gets no more than its share, in bytes.
     const fn scarce(&self) -> usize {
         self.config.memory / 4 * 3
+    }
+
+    /// Whether one more connection may open: there are fewer than may be, and there is memory for its state.
+    pub(super) fn has_place(&self) -> bool {
+        let most = self.config.memory / 8 * 7;
+        self.table.len() < self.config.most_connections && self.table.memory() + Table::STATE <= most
     }
 
     /// Memory that each connection's streams may take, however much the others have, in bytes.

@@ -93,6 +93,9 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// The memory that a connection takes beside its streams, in bytes, as long as its sender has sent nothing.
+    pub const STATE: usize = Counted::FIXED;
+
     /// The number of connections.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -207,3 +207,48 @@ fn a_syn_with_data_does_not_need_memory() {
     many.run(100_000);
     assert!(many.server.connections() <= before, "nobody ends it");
 }
+
+#[test]
+fn connections_open_as_long_as_there_is_memory_for_their_state() {
+    const MEMORY: usize = 100_000;
+    let config = Config { memory: MEMORY, ..Config::new([CLIENT.parse().unwrap()]) };
+    let mut client = Host::new(config, 1500, Secret::from_key([1; 16]));
+    let at: SocketAddr = SocketAddr::new(SERVER.parse().unwrap(), 80);
+    let opened = (0..1000).take_while(|_| client.connect(Instant::ZERO, at).is_ok()).count();
+    assert!((10..1000).contains(&opened), "{opened} connections");
+    assert!(client.memory() <= MEMORY / 8 * 7, "{} bytes", client.memory());
+    assert_eq!(client.connect(Instant::ZERO, at), Err(HostError::Exhausted(at)));
+}
+
+#[test]
+fn an_ack_that_ends_a_handshake_and_whose_data_finds_no_memory_leaves_a_connection_that_can_end() {
+    // Five connections leave each a share of less than a segment, and room for a sixth.
+    let config = Config { memory: 7 * Table::STATE, ..Config::new([SERVER.parse().unwrap()]) };
+    let mut server = Host::new(config, 1500, Secret::from_key([1; 16]));
+    let at: SocketAddr = SocketAddr::new(SERVER.parse().unwrap(), 80);
+    let listener = server.listen(at).unwrap();
+    let now = Instant::ZERO;
+    let mut meet = |server: &mut Host, port: u16, segment: Segment| {
+        let ends = Endpoints { src: SocketAddr::new(CLIENT.parse().unwrap(), port), dst: at };
+        let (mut packet, mut answer) = (Vec::new(), None);
+        encode(&segment, &ends, 1, Payload::Fill(7), &mut packet).unwrap();
+        let mut sink = |packet: &[u8]| answer = Some(recoup_wire::decode(packet).unwrap().segment);
+        server.on_packet(now, &packet, &mut sink);
+        while server.poll_transmit(now, &mut sink) {}
+        answer
+    };
+    let syn = Segment { flags: Flags::SYN, window: 1000, ..Segment::default() };
+    for port in 1..=5 {
+        let answer = meet(&mut server, port, syn).unwrap();
+        let ack = Segment { seq: syn.seq + 1, ack: answer.seq + 1, flags: Flags::ACK, ..syn };
+        meet(&mut server, port, ack);
+        server.accept(listener).expect("an open connection");
+    }
+    let answer = meet(&mut server, 6, syn).unwrap();
+    let ack = Segment { seq: syn.seq + 1, ack: answer.seq + 1, flags: Flags::ACK, ..syn };
+    meet(&mut server, 6, Segment { payload_len: 1400, ..ack });
+    assert!(server.stats().segments_without_memory > 0);
+    assert_eq!((server.connections(), server.half_open()), (5, 1), "it waits for the ACK");
+    meet(&mut server, 6, ack);
+    assert!(server.accept(listener).is_some());
+}
