@@ -3,6 +3,8 @@
 pub mod capture;
 pub mod findings;
 pub mod network;
+#[path = "../../crates/stack/tests/random/network/mod.rs"]
+pub mod stack;
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use recoup_wire::{Flags, Options, Segment, SeqNumber, Timestamps};
