@@ -97,7 +97,8 @@ unsafe fn call(sender: *mut Handle, now: u64, random: &mut Random) -> i32 {
 fn random_calls_are_answered() {
     let profiles: [&CStr; 5] = [c"linux-6", c"linux-3.17+tlp", c"rfc9002", c"reno", c"windows-xp"];
     let mut codes = std::collections::BTreeSet::new();
-    for seed in 1..=60u64 {
+    // Miri takes minutes for one.
+    for seed in 1..=if cfg!(miri) { 1 } else { 60u64 } {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let most = 1 + random.below(40) as u32;
         let settings = Settings {
