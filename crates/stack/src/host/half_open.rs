@@ -17,6 +17,9 @@ use recoup_wire::{Endpoints, SeqNumber};
 
 use super::{EMBRYONIC_LIFE, Host, ListenerId, connection::Origin, paths::Paths};
 
+/// How long a connection waits for its turn when there is no memory for its state.
+const POSTPONED: Duration = Duration::from_millis(50);
+
 /// The ends of a connection, ours first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ends {
@@ -261,6 +264,9 @@ impl Host {
             if let Some(kept) = kept.filter(|kept| now.since(kept.half.since()) >= EMBRYONIC_LIFE) {
                 self.half_open.take(&path);
                 self.listeners.give_place(kept.listener);
+            } else if let Some(kept) = kept.filter(|_| !self.has_memory_for_state()) {
+                // So many are due at once that they have their turns in groups.
+                self.half_open.insert(&path, kept, now + POSTPONED);
             } else if let Some(index) = self.reopen(&path) {
                 if let Some(connection) = self.table.at_mut(index) {
                     connection.on_time(now);

@@ -151,7 +151,7 @@ impl Host {
         let listener = self.half_open.get(path)?.listener;
         let crowded = self.listeners.get_mut(listener).is_some_and(|listener| listener.is_crowded());
         let full = crowded || !self.has_place();
-        if full && !segment.flags.intersects(Flags::RST | Flags::SYN) {
+        if !self.has_memory_for_state() || full && !segment.flags.intersects(Flags::RST | Flags::SYN) {
             // The peer sends again, and so does this side with its SYN-ACK.
             self.stats.syns_dropped += 1;
             return Some(Addressee::Later);

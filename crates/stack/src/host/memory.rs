@@ -18,6 +18,7 @@
 //! `tcp_clamp_window`). A send buffer grows with the congestion window. Rings give their memory back when they are empty:
 //! small ones at once, large ones, which bulk transfers will use again, when memory is scarce.
 
+use recoup_recovery::SentSegment;
 use recoup_tcp::SendLimits;
 use recoup_units::Instant;
 use recoup_wire::Segment;
@@ -37,6 +38,10 @@ const SMALL: usize = 16 << 10;
 
 /// The least receive buffer for a connection without memory, in bytes.
 const LEAST_RECEIVE: usize = 4 << 10;
+
+/// What a sender keeps of an outstanding segment, and of the first few of them, in bytes.
+const PLACE: usize = size_of::<SentSegment>();
+const BOARD: usize = 10 * PLACE;
 
 /// How long nobody looks again for memory that connections do not use.
 const SEARCH_PAUSE: Duration = Duration::from_secs(1);
@@ -80,10 +85,20 @@ impl Host {
         self.config.memory / 4 * 3
     }
 
+    /// Memory that senders need beside what they have: each may send some segments at any time, if only a FIN.
+    fn reserved(&self) -> usize {
+        self.table.len() * BOARD
+    }
+
     /// Whether one more connection may open: there are fewer than may be, and there is memory for its state.
     pub(super) fn has_place(&self) -> bool {
-        let most = self.config.memory / 8 * 7;
-        self.table.len() < self.config.most_connections && self.table.memory() + Table::STATE <= most
+        self.table.len() < self.config.most_connections && self.has_memory_for_state()
+    }
+
+    /// Whether there is memory for the state of one more connection.
+    pub(super) fn has_memory_for_state(&self) -> bool {
+        let needed = self.table.memory() + self.reserved() + Table::STATE + BOARD;
+        needed <= self.config.memory / 8 * 7
     }
 
     /// Memory that each connection's streams may take, however much the others have, in bytes.
@@ -93,7 +108,7 @@ impl Host {
 
     /// Memory that a connection may take now in addition, in bytes.
     fn memory_left(&self, index: u32) -> usize {
-        let (used, all) = (self.table.memory(), self.config.memory);
+        let (used, all) = (self.table.memory() + self.reserved(), self.config.memory);
         let held = self.table.at(index).map_or(0, |connection| connection.tcp.memory());
         let of_share = self.share().saturating_sub(held).min(all.saturating_sub(used));
         of_share.max(self.scarce().saturating_sub(used))
@@ -151,14 +166,24 @@ impl Host {
                 connection.tcp.set_limits(SendLimits { buffer, ..limits });
             }
         }
-        let left = self.memory_left(index);
+        let fits = self.writable_now(index);
         let connection = self.table.at_mut(index).ok_or(HostError::Unknown)?;
-        let fits = connection.tcp.writable_within(left);
         let lacks = fits < wanted && connection.tcp.has_room() && !connection.tcp.is_write_shut();
         if lacks && !std::mem::replace(&mut connection.starved, true) {
             self.budget.starved.insert(index);
         }
         Ok(fits)
+    }
+
+    /// Bytes for which there is memory in a connection's send stream, and for what its sender will keep of them.
+    fn writable_now(&self, index: u32) -> usize {
+        let left = self.memory_left(index) as u64;
+        self.table.at(index).map_or(0, |connection| {
+            // Each segment takes up to two places in its sender's ring, which doubles.
+            let size = u64::from(connection.tcp.endpoint().mss());
+            let left = left / (size + 2 * PLACE as u64) * size;
+            connection.tcp.writable_within(left as usize)
+        })
     }
 
     /// The application has read: the receive buffer may have to grow.
@@ -213,9 +238,12 @@ impl Host {
         if self.has_own_room(index) {
             self.feed(index);
         }
-        while self.table.memory() < self.config.memory / 8 * 5
-            && let Some(index) = self.budget.starved.pop_first()
+        while self.table.memory() + self.reserved() < self.config.memory / 8 * 5
+            && let Some(&index) = self.budget.starved.first()
         {
+            if self.table.at(index).is_some_and(|connection| connection.starved) && self.writable_now(index) == 0 {
+                return; // It would ask again at once.
+            }
             self.feed(index);
         }
     }
@@ -225,7 +253,7 @@ impl Host {
     fn has_own_room(&self, index: u32) -> bool {
         let starved = self.table.at(index).filter(|connection| connection.starved);
         starved.is_some_and(|connection| {
-            let fits = connection.tcp.writable_within(self.memory_left(index)) as u64;
+            let fits = self.writable_now(index) as u64;
             fits > 0 && fits >= connection.tcp.queued() / 2
         })
     }

@@ -223,7 +223,7 @@ fn connections_open_as_long_as_there_is_memory_for_their_state() {
 #[test]
 fn an_ack_that_ends_a_handshake_and_whose_data_finds_no_memory_leaves_a_connection_that_can_end() {
     // Five connections leave each a share of less than a segment, and room for a sixth.
-    let config = Config { memory: 7 * Table::STATE, ..Config::new([SERVER.parse().unwrap()]) };
+    let config = Config { memory: 7 * (Table::STATE + BOARD), ..Config::new([SERVER.parse().unwrap()]) };
     let mut server = Host::new(config, 1500, Secret::from_key([1; 16]));
     let at: SocketAddr = SocketAddr::new(SERVER.parse().unwrap(), 80);
     let listener = server.listen(at).unwrap();

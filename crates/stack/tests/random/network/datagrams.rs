@@ -51,7 +51,7 @@ impl Network {
         let to = choices.below(self.nodes.len() as u32) as usize;
         let version = usize::from(choices.chance(100));
         let ip = addresses(to)[version];
-        let len = choices.one(&[10, 1000, 1473, 3000, 20_000, 60_000]);
+        let len = choices.one(&[10, 1000, 1473, 3000, 10, 100, 20_000, 60_000]);
         let node = &mut self.nodes[from];
         let bytes = node.datagrams.bytes(len);
         let sent = match choices.chance(60) {

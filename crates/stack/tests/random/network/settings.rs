@@ -58,8 +58,8 @@ pub fn config(choices: &mut Choices<'_>, addresses: [IpAddr; 2]) -> Config {
     let mut config = Config::new(addresses);
     config.tcp = options(choices);
     config.answer_each = choices.chance(60);
-    config.memory = choices.one(&[64 << 20, 256 << 20, 8 << 20, 2 << 20, 512 << 10]);
-    config.most_connections = choices.one(&[1 << 16, 1 << 16, 200, 10]);
+    config.memory = choices.one(&[64 << 20, 256 << 20, 8 << 20, 2 << 20, 512 << 10, 100_000]);
+    config.most_connections = choices.one(&[1 << 16, 1 << 16, 1 << 16, 1000, 200, 10]);
     config.most_time_waits = choices.one(&[1 << 16, 1 << 16, 100, 3]);
     config.most_out_of_order = config.memory / choices.one(&[2, 8, 64]);
     config.most_fragments = choices.one(&[1 << 20, 20_000]);
@@ -114,9 +114,9 @@ impl Plan {
     pub fn any(draws: &mut Draws) -> Self {
         let bytes = match draws.below(64) {
             0..20 => draws.below(200),
-            20..50 => draws.below(4000),
-            50..62 => draws.below(40_000),
-            62 => draws.below(400_000),
+            20..53 => draws.below(4000),
+            53..62 => draws.below(20_000),
+            62 => draws.below(200_000),
             _ => 0,
         };
         let ending = match draws.below(64) {
