@@ -1,8 +1,9 @@
 //! Packets out.
 //!
-//! A connection has a turn of [`BURST`] segments. Then the others have theirs, and what arrived meanwhile is
-//! read. This keeps the ACK clock of bulk transfers running, and what is in flight in the processor's
-//! caches.
+//! A connection has a turn of [`BURST`] segments, or fewer if many wait. Then the others have theirs, and what arrived meanwhile
+//! is read. This keeps the ACK clock of bulk transfers running, and what is in flight in the processor's
+//! caches. A turn that ends because the sink has no more room is the connection's next one, too: otherwise one that always
+//! comes last would get less than the others.
 //!
 //! Consecutive segments are joined to one [`Train`], as by Linux's GSO. They differ only in their payload, all
 //! but the last are full-sized, and PSH or FIN is in the last alone. New data and retransmissions do not
@@ -27,6 +28,13 @@ const BURST: u32 = 64;
 /// Trains of which a connection sends no more at once, and segments in them.
 const TRAINS: u32 = 2;
 const TRAINS_BURST: u32 = 256;
+
+/// With more connections than this that wait for a turn, each has a shorter one: when the device is the bottleneck, a round of
+/// all takes as long as with so many.
+const FULL_TURNS: usize = 16;
+
+/// Segments of a turn at least, without and with offloads.
+const LEAST_BURST: [u32; 2] = [4, 16];
 
 /// Where packets go.
 pub trait Sink {
@@ -266,16 +274,27 @@ impl Host {
 
     /// A connection's turn.
     pub(super) fn transmit(&mut self, now: Instant, index: u32, sink: &mut dyn Sink) {
-        if self.transmit_trains(now, index, sink) {
-            self.mark_dirty(index);
+        match self.transmit_trains(now, index, sink) {
+            More::No => {}
+            More::NextTurn => self.mark_dirty(index),
+            More::ThisTurn => self.resume_first(index),
         }
         self.settle(now, index);
     }
 
+    /// A connection's turn goes on before the others have theirs.
+    fn resume_first(&mut self, index: u32) {
+        if let Some(connection) = self.table.at_mut(index)
+            && !std::mem::replace(&mut connection.dirty, true)
+        {
+            self.dirty.push_front(index);
+        }
+    }
+
     /// Sends segments in trains; whether there may be more.
-    fn transmit_trains(&mut self, now: Instant, index: u32, sink: &mut dyn Sink) -> bool {
+    fn transmit_trains(&mut self, now: Instant, index: u32, sink: &mut dyn Sink) -> More {
         let Some(connection) = self.table.at_mut(index) else {
-            return false;
+            return More::No;
         };
         if connection.limited_until.is_some_and(|until| until <= now) {
             // The path may take more by now. If it does not, it says so again.
@@ -283,15 +302,26 @@ impl Host {
             connection.tcp.endpoint_mut().raise_path_mtu_limit(now, self.mtu);
         }
         let sent = self.way(index).map(|(mut way, tcp)| way.send_trains(now, tcp, Flush::All, sink));
-        sent.unwrap_or(false)
+        sent.unwrap_or(More::No)
     }
 
     /// The way of a connection's segments to the sink, and the connection.
     pub(super) fn way(&mut self, index: u32) -> Option<(Way<'_>, &mut tcp::Connection)> {
-        let Self { table, egress, stats, challenges, secret, .. } = self;
+        let Self { table, egress, stats, challenges, secret, dirty, .. } = self;
         let connection = table.at_mut(index)?;
-        Some((Way { path: &connection.path, egress, stats, challenges, secret }, &mut connection.tcp))
+        let waiting = dirty.len();
+        Some((Way { path: &connection.path, egress, stats, challenges, secret, waiting }, &mut connection.tcp))
     }
+}
+
+/// What a connection's turn leaves to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum More {
+    No,
+    /// There may be more, for its next turn.
+    NextTurn,
+    /// The sink had no room for all of this turn.
+    ThisTurn,
 }
 
 /// The way of one connection's segments to the sink.
@@ -301,14 +331,16 @@ pub(super) struct Way<'a> {
     pub stats: &'a mut Stats,
     pub challenges: &'a mut ChallengeBudget,
     pub secret: &'a Secret,
+    /// Other connections that wait for a turn.
+    pub waiting: usize,
 }
 
 impl Way<'_> {
     /// Sends segments in trains, of the present burst alone if `flush` says so; whether there may be more.
-    pub fn send_trains(&mut self, now: Instant, tcp: &mut tcp::Connection, flush: Flush, sink: &mut dyn Sink) -> bool {
+    pub fn send_trains(&mut self, now: Instant, tcp: &mut tcp::Connection, flush: Flush, sink: &mut dyn Sink) -> More {
         let path = self.path;
         let Some(version) = path.ip_version() else {
-            return false;
+            return More::No;
         };
         let challenge = tcp.endpoint().owes_challenge_ack();
         if challenge && !self.challenges.spend(now, self.secret) {
@@ -318,11 +350,17 @@ impl Way<'_> {
         let (egress, stats) = (&mut *self.egress, &mut *self.stats);
         let offloads = sink.offloads();
         let room = u32::try_from(sink.room()).unwrap_or(u32::MAX);
-        let (mut left, most_trains) =
-            if offloads { (TRAINS_BURST, TRAINS.min(room)) } else { (BURST.min(room), u32::MAX) };
         if room == 0 {
-            return true;
+            return More::NextTurn;
         }
+        let (mut left, mut most_trains) = if offloads { (TRAINS_BURST, TRAINS) } else { (BURST, u32::MAX) };
+        if self.waiting > FULL_TURNS {
+            let share = left as usize * FULL_TURNS / self.waiting;
+            left = left.min((share as u32).max(LEAST_BURST[usize::from(offloads)]));
+        }
+        let place = if offloads { &mut most_trains } else { &mut left };
+        let at_end = if room < *place { More::ThisTurn } else { More::NextTurn };
+        *place = room.min(*place);
         let mut trains = 0;
         let mut go = |tcp: &tcp::Connection, train: &Train| {
             let payload = tcp.payload(train.payload);
@@ -342,10 +380,10 @@ impl Way<'_> {
         };
         let mut segment = Segment::default();
         let mut train: Option<Train> = None;
-        let mut more = true;
+        let mut more = at_end;
         while left > 0 {
             let Some(what) = tcp.poll_transmit(now, &mut segment) else {
-                more = false;
+                more = More::No;
                 break;
             };
             left -= 1;
@@ -369,10 +407,10 @@ impl Way<'_> {
             if let Some(done) = train.take_if(|train| train.full)
                 && go(tcp, &done)
             {
-                return true;
+                return at_end;
             }
             if flush == Flush::Burst && !tcp.endpoint().is_in_burst() {
-                more = false;
+                more = More::No;
                 break;
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use recoup_tcp::{KeepAlive, SendLimits, WriteMode};
 use recoup_units::Instant;
 
-use super::{ConnectionId, Host, HostError, Sink};
+use super::{ConnectionId, Host, HostError, Sink, output::More};
 
 impl Host {
     /// As [`write`](Self::write), with more following soon (`MSG_MORE`) or a record ending (`MSG_EOR`) as `mode` says,
@@ -27,15 +27,9 @@ impl Host {
         let mode = if fits < bytes.len() { WriteMode::default() } else { mode };
         let (index, _) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         let (mut way, tcp) = self.way(index).ok_or(HostError::Unknown)?;
-        let taken =
-            tcp.write(
-                now,
-                &bytes[..fits],
-                mode,
-                |tcp, flush| {
-                    while way.send_trains(now, tcp, flush, sink) && sink.room() > 0 {}
-                },
-            )?;
+        let taken = tcp.write(now, &bytes[..fits], mode, |tcp, flush| {
+            while way.send_trains(now, tcp, flush, sink) != More::No && sink.room() > 0 {}
+        })?;
         Ok(self.wrote(index, taken))
     }
 

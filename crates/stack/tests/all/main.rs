@@ -3,6 +3,7 @@
 mod blocking;
 mod datagrams;
 mod devices;
+mod fairness;
 mod faults;
 mod groups;
 mod hostile;
