@@ -99,6 +99,7 @@ impl TunDevice {
         if let Some((first, others)) = queues.split_first_mut() {
             first.set_up(options)?;
             for other in others {
+                other.link.look();
                 other.host.clone_from(&first.host);
                 other.kernel.clone_from(&first.kernel);
             }
@@ -125,6 +126,7 @@ impl TunDevice {
     fn set_up(&mut self, options: &TunOptions) -> Result<(), NetError> {
         let mut netlink = Netlink::open()?;
         self.tun.bring_up(&mut netlink, options.mtu.into())?;
+        self.link.look();
         match options.address {
             Some(address) => self.take_address(&mut netlink, address),
             None => self.take_free_addresses(&mut netlink),
