@@ -156,3 +156,41 @@ async fn acks_ahead_of_the_data_do_not_break_a_stream() {
     let info = stream.info().unwrap();
     assert!(lies > 1000 && info.data_segs_out < 3000, "{lies} lies: {info:?}");
 }
+
+/// The time that the stack takes for one of many ACKs with SACK blocks of every second segment, when about `segments` small
+/// segments are in flight.
+async fn time_of_a_block(segments: u32) -> Duration {
+    const BLOCKS: u32 = 4000;
+    let (_stack, stream, mut peer) = open(Options { mss: Some(48), window_scale: Some(14), ..LINUX }).await;
+    let writer = writes(stream, bytes(8 << 20));
+    // The window grows as if all were well.
+    let full = 36;
+    loop {
+        peer.receive_all(Duration::from_millis(5)).await;
+        let in_flight = peer.highest.since(peer.expected) / full;
+        if in_flight >= segments {
+            break;
+        }
+        peer.expected += in_flight / 2 * full;
+        peer.send(&peer.segment(), &[]);
+    }
+    let in_flight = peer.highest.since(peer.expected) / full;
+    let mut draws = recoup_units::SplitMix(segments.into());
+    let began = std::time::Instant::now();
+    for _ in 0..BLOCKS {
+        let place = 1 + 2 * draws.below(u64::from(in_flight) / 2 - 1) as u32;
+        let left = peer.expected + place * full;
+        peer.send(&with_block(&peer, [left, left + full]), &[]);
+    }
+    peer.receive_all(Duration::from_millis(5)).await;
+    let each = began.elapsed() / BLOCKS;
+    writer.abort();
+    each
+}
+
+#[tokio::test]
+async fn sack_blocks_of_many_small_segments_cost_little() {
+    let few = timeout(PATIENCE, time_of_a_block(1000)).await.unwrap();
+    let many = timeout(PATIENCE, time_of_a_block(40_000)).await.unwrap();
+    assert!(many < 20 * few, "{few:?} with few segments in flight, {many:?} with many");
+}
