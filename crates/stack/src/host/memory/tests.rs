@@ -228,7 +228,7 @@ fn an_ack_that_ends_a_handshake_and_whose_data_finds_no_memory_leaves_a_connecti
     let at: SocketAddr = SocketAddr::new(SERVER.parse().unwrap(), 80);
     let listener = server.listen(at).unwrap();
     let now = Instant::ZERO;
-    let mut meet = |server: &mut Host, port: u16, segment: Segment| {
+    let meet = |server: &mut Host, port: u16, segment: Segment| {
         let ends = Endpoints { src: SocketAddr::new(CLIENT.parse().unwrap(), port), dst: at };
         let (mut packet, mut answer) = (Vec::new(), None);
         encode(&segment, &ends, 1, Payload::Fill(7), &mut packet).unwrap();
