@@ -129,7 +129,9 @@ impl Network {
                 summary.excused += 1;
                 continue;
             }
-            let peer = accepted.get(&end.path.reverse()).copied();
+            // A copy of its SYN may have begun another connection later, which comes to nothing.
+            let reader = end.peer.map(|reader| &self.ends[reader]);
+            let peer = reader.or_else(|| accepted.get(&end.path.reverse()).copied());
             if self.delivered(end, peer) {
                 summary.delivered += 1;
             } else {
