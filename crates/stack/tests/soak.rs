@@ -33,6 +33,9 @@ const SECONDS: u64 = 3;
 const LEAST_RATE: f64 = 2400.0;
 const LONG: Duration = Duration::from_secs(60);
 
+/// How often a long run says how it stands.
+const SHOWN: Duration = Duration::from_secs(20);
+
 /// Connections that are used without a pause, and those that are idle most of the time, at the same time.
 const BUSY: u64 = 32;
 const IDLE: u64 = 500;
@@ -192,13 +195,14 @@ fn ticks() -> u64 {
 struct Sample {
     ticks: u64,
     resident: u64,
+    /// Connections in TIME-WAIT, the most so far: their maps do not shrink.
     time_waits: u64,
     tasks: u64,
 }
 
 impl Sample {
-    fn take(stacks: [&Stack; 2]) -> Self {
-        let time_waits = stacks.iter().map(|stack| stack.time_waits() as u64).sum();
+    fn take(stacks: [&Stack; 2], before: u64) -> Self {
+        let time_waits = stacks.iter().map(|stack| stack.time_waits() as u64).sum::<u64>().max(before);
         let tasks = Handle::current().metrics().num_alive_tasks() as u64;
         Self { ticks: ticks(), resident: resident(), time_waits, tasks }
     }
@@ -253,9 +257,15 @@ async fn connections_of_all_kinds_leave_nothing_behind() {
     }
     let (start, stacks) = (Instant::now(), [&client, &server]);
     let mut before: Option<(Sample, u64, Instant)> = None;
+    let (mut shown, mut most) = (Duration::ZERO, 0);
     while start.elapsed() < length {
         sleep(Duration::from_millis(250)).await;
-        let (sample, count) = (Sample::take(stacks), opened.load(Ordering::Relaxed));
+        let (sample, count) = (Sample::take(stacks, most), opened.load(Ordering::Relaxed));
+        most = sample.time_waits;
+        if start.elapsed() >= shown + SHOWN {
+            shown += SHOWN;
+            println!("{:.0} s: {count} connections, {sample:?}", start.elapsed().as_secs_f64());
+        }
         if start.elapsed() < warm_up {
             continue;
         }
@@ -269,7 +279,7 @@ async fn connections_of_all_kinds_leave_nothing_behind() {
         }
     }
     let (warm, count, since) = before.expect("a sample after the warm-up");
-    let (last, all) = (Sample::take(stacks), opened.load(Ordering::Relaxed));
+    let (last, all) = (Sample::take(stacks, most), opened.load(Ordering::Relaxed));
     let rate = (all - count) as f64 / since.elapsed().as_secs_f64();
     println!("{all} connections, {rate:.0} a second; {warm:?} after the warm-up, {last:?} at the end");
     let micros = |ticks: u64, connections: u64| ticks * 10_000 / connections.max(1);
@@ -293,5 +303,5 @@ async fn connections_of_all_kinds_leave_nothing_behind() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(Sample::take(stacks).tasks, 2);
+    assert_eq!(Sample::take(stacks, 0).tasks, 2);
 }

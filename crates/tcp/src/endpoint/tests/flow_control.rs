@@ -124,7 +124,7 @@ fn the_applications_user_timeout_ends_a_wait_for_a_window_that_stays_closed() {
     lone.sent();
     lone.recv(". 1 ack 1001 win 0");
     let closed = lone.now;
-    while lone.state() == State::Established {
+    while lone.state() == State::Established && lone.now.since(closed) < 2 * timeout {
         lone.pass(ms(100));
         lone.recv(". 1 ack 1001 win 0");
     }
