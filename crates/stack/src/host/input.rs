@@ -133,6 +133,11 @@ impl Host {
                 }
             };
         };
+        if self.table.at(index).is_some_and(|connection| connection.tcp.is_closed()) {
+            // It ended by a packet of the same batch, or by its owner, and has not had its turn. A SYN may follow.
+            self.table.forget_path(index);
+            return self.addressee(now, decoded, sink);
+        }
         let anew = self.table.at_mut(index).and_then(|c| c.tcp.endpoint().begins_anew(now, &decoded.segment));
         if anew.is_some() && self.listeners.at(path.src).is_some() {
             let released = self.table.at_mut(index).is_some_and(|c| c.released);

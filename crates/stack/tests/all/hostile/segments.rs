@@ -164,3 +164,41 @@ async fn a_reset_near_the_window_is_challenged_and_one_that_fits_is_obeyed() {
     assert_eq!(over.kind(), ErrorKind::ConnectionReset);
     assert!(peer.receive_all(Duration::from_millis(5)).await.is_empty());
 }
+
+/// The SYN of a new connection of the peer, from the same port.
+fn syn_of_next(peer: &mut Peer) -> Segment {
+    peer.next += 100_000;
+    peer.echo = None;
+    Segment { flags: Flags::SYN, options: LINUX, ..peer.segment() }
+}
+
+#[tokio::test]
+async fn a_syn_right_behind_a_reset_opens_a_connection() {
+    // From the same port, in one batch: a client that was killed, and a port that is used again at once.
+    let (stack, mut peer) = stack_and_peer();
+    let listener = TcpListener::bind(&stack, at(80)).unwrap();
+    peer.connect(LINUX, 0xffff).await;
+    let mut old = accepted(&listener).await;
+    peer.receive_all(Duration::from_millis(5)).await;
+    peer.send(&Segment { flags: Flags::RST, ..peer.segment() }, &[]);
+    let syn = syn_of_next(&mut peer);
+    peer.send(&syn, &[]);
+    let (answer, _) = peer.receive().await;
+    assert_eq!((answer.flags, answer.ack), (Flags::SYN | Flags::ACK, syn.seq + 1), "{answer:?}");
+    assert_eq!(old.read(&mut [0; 1]).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    peer.next += 1;
+    peer.expected = answer.seq + 1;
+    peer.echo = answer.options.timestamps.map(|timestamps| timestamps.value);
+    peer.send(&peer.segment(), &[]);
+    let mut new = accepted(&listener).await;
+    lives(&mut new, &mut peer).await;
+
+    // The stack has ended it, and has not said so yet. Its reset is no answer to the SYN.
+    peer.receive_all(Duration::from_millis(5)).await;
+    new.abort();
+    let syn = syn_of_next(&mut peer);
+    peer.send(&syn, &[]);
+    let answers = peer.receive_all(Duration::from_millis(5)).await;
+    let to_syn: Vec<_> = answers.iter().filter(|(answer, _)| answer.ack == syn.seq + 1).collect();
+    assert!(matches!(to_syn[..], [(answer, _)] if answer.flags == Flags::SYN | Flags::ACK), "{answers:?}");
+}
