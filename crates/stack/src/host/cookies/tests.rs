@@ -200,3 +200,13 @@ fn cookies_go_by_path_and_version() {
         assert_ne!(made(&path, isn, size, period).0 >> 3, first.0 >> 3);
     }
 }
+
+#[test]
+fn data_that_comes_in_front_of_the_ack_with_the_cookie_does_not_end_its_connection() {
+    let mut host = flooded(|_| ());
+    let answer = hand_in(&mut host, ms(30_000), &from(99, syn(all_options())))[0];
+    let first = ack_of(&answer, 3);
+    assert_eq!(hand_in(&mut host, ms(30_050), &from(99, Segment { seq: first.seq + 3, ..first })), []);
+    hand_in(&mut host, ms(30_051), &from(99, first));
+    assert!(opened(&mut host).is_some());
+}
