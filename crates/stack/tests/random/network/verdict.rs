@@ -1,6 +1,10 @@
 //! The end: the path is without faults, all applications read everything and close, and what must hold is checked.
 
-use super::{Duration, End, Endpoints, HashMap, Network, choices::Choices, settings::Ending};
+use super::{
+    Duration, End, Endpoints, HashMap, Network,
+    choices::Choices,
+    settings::{Ending, Reading},
+};
 
 /// How long connections may take to end on a path without faults. A peer that vanished is given up after about a quarter of
 /// an hour (Linux `tcp_retries2`); several such waits may follow one another.
@@ -117,9 +121,9 @@ impl Network {
 
     /// What became of each connection, and whether it may.
     fn judge(&self) -> Summary {
-        let mut accepted: HashMap<Endpoints, &End> = HashMap::new();
+        let mut accepted: HashMap<Endpoints, Vec<&End>> = HashMap::new();
         for end in self.ends.iter().filter(|end| !end.connected) {
-            accepted.insert(end.path, end);
+            accepted.entry(end.path).or_default().push(end);
         }
         let mut summary =
             Summary { packets: self.nodes.iter().map(|node| node.taken).sum::<u64>(), ..Summary::default() };
@@ -129,10 +133,10 @@ impl Network {
                 summary.excused += 1;
                 continue;
             }
-            // A copy of its SYN may have begun another connection later, which comes to nothing.
-            let reader = end.peer.map(|reader| &self.ends[reader]);
-            let peer = reader.or_else(|| accepted.get(&end.path.reverse()).copied());
-            if self.delivered(end, peer) {
+            // A copy of its SYN, or of data with a SYN cookie, may have begun another connection, which came to nothing.
+            let peers = accepted.get(&end.path.reverse()).map(Vec::as_slice).unwrap_or_default();
+            let peer = peers.iter().find(|peer| delivered(end, peer)).or(peers.first()).copied();
+            if peer.is_some_and(|peer| delivered(end, peer)) {
                 summary.delivered += 1;
             } else {
                 summary.broken += 1;
@@ -140,13 +144,6 @@ impl Network {
             }
         }
         summary
-    }
-
-    /// Whether a connection delivered everything both ways.
-    fn delivered(&self, end: &End, peer: Option<&End>) -> bool {
-        peer.is_some_and(|peer| {
-            end.opened && end.finished && peer.finished && end.read == peer.written && peer.read == end.written
-        })
     }
 
     /// A connection did not deliver everything: packets were lost, or a host was full.
@@ -158,6 +155,10 @@ impl Network {
             let refused = if peer.is_none() { stats.syns_dropped } else { 0 };
             refused + stats.segments_without_memory + stats.challenges_withheld > 0
         });
+        // An end that was let go of gives a peer up that reads nothing for minutes.
+        let slow =
+            |one: &End, other: &End| one.plan.reading != Reading::Eagerly && other.released && other.how.is_none();
+        let full = full || peer.is_some_and(|peer| slow(end, peer) || slow(peer, end));
         let most = if peer.is_some() { LOST_SEGMENTS } else { LOST_SYNS };
         assert!(full || lost >= most, "{lost} packets lost, but not everything was delivered:\n{end:?}\n{peer:?}");
         // What becomes of a connection that was let go of, only its peer learns, if anybody.
@@ -165,6 +166,11 @@ impl Network {
         let broken = may_break(end) || peer.is_some_and(may_break);
         assert!(broken || peer.is_none(), "nobody broke it off:\n{end:?}\n{peer:?}");
     }
+}
+
+/// Whether a connection delivered everything both ways.
+fn delivered(end: &End, peer: &End) -> bool {
+    end.opened && end.finished && peer.finished && end.read == peer.written && peer.read == end.written
 }
 
 /// A network that a seed chooses, and what became of its connections.
