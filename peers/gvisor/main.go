@@ -131,21 +131,20 @@ func newStack(device stack.LinkEndpoint, ip netip.Addr, congestion string) (*sta
 	return tcpStack, nil
 }
 
-// answer sends what the connection's request asks for.
+// answer sends what the connection's requests ask for, until the receiver closes its side.
 func answer(connection *gonet.TCPConn, data []byte) error {
 	defer connection.Close()
 	var bytes [request]byte
-	if _, err := io.ReadFull(connection, bytes[:]); err != nil {
-		return err
-	}
-	for left := binary.BigEndian.Uint64(bytes[:]); left > 0; {
-		written, err := connection.Write(data[:min(left, chunk)])
-		if err != nil {
+	for {
+		if _, err := io.ReadFull(connection, bytes[:]); err != nil {
 			return err
 		}
-		left -= uint64(written)
+		for left := binary.BigEndian.Uint64(bytes[:]); left > 0; {
+			written, err := connection.Write(data[:min(left, chunk)])
+			if err != nil {
+				return err
+			}
+			left -= uint64(written)
+		}
 	}
-	// Until the receiver closes its side.
-	_, err := io.Copy(io.Discard, connection)
-	return err
 }

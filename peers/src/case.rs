@@ -65,6 +65,12 @@ pub const LOSS_RTT: Duration = Duration::from_millis(20);
 /// The loss rates of the path (%).
 pub const LOSSES: [f64; 3] = [0.1, 1.0, 2.0];
 
+/// Packets lost in each direction where both lose (%).
+pub const LOST_BOTH_WAYS: f64 = 5.0;
+
+/// Clients that open connections, or send requests, at the same time.
+pub const CLIENTS: usize = 32;
+
 /// One measurement of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Case {
@@ -88,6 +94,15 @@ pub enum Case {
         /// Data packets lost (%).
         percent: f64,
     },
+    /// One stream with random loss of data and ACKs, [`LOST_BOTH_WAYS`] each, at MTU 1500 without offloads.
+    LossBothWays {
+        /// On a path with an RTT of [`LOSS_RTT`].
+        delayed: bool,
+    },
+    /// [`CLIENTS`] clients, each of which opens a connection, requests 100 bytes, closes it, and opens the next.
+    Connections { processors: usize },
+    /// [`CLIENTS`] clients, each of which sends one request of 1000 bytes after the other on one connection.
+    Requests { processors: usize },
     /// An answer of ten segments on a path with an RTT of [`COMPLETION_RTT`].
     Completion(LostTail),
     /// Connections without a request.
@@ -125,6 +140,22 @@ pub fn tables() -> Vec<Table> {
         });
     }
     tables.push(Table {
+        title: format!("{LOST_BOTH_WAYS} % of data and ACKs lost, receiver {}", Reader::Often),
+        columns: [(false, "no delay".to_owned()), (true, format!("RTT {} ms", LOSS_RTT.as_millis()))]
+            .map(|(delayed, name)| (Case::LossBothWays { delayed }, name))
+            .into(),
+    });
+    let by_processors =
+        |case: fn(usize) -> Case| [1, 2].map(|processors| (case(processors), on_processors(processors).into())).into();
+    tables.push(Table {
+        title: format!("Short connections of {CLIENTS} clients"),
+        columns: by_processors(|processors| Case::Connections { processors }),
+    });
+    tables.push(Table {
+        title: format!("Requests of {CLIENTS} clients on open connections"),
+        columns: by_processors(|processors| Case::Requests { processors }),
+    });
+    tables.push(Table {
         title: format!("Ten segments at an RTT of {} ms", COMPLETION_RTT.as_millis()),
         columns: LostTail::ALL.map(|lost| (Case::Completion(lost), lost.to_string())).into(),
     });
@@ -149,9 +180,17 @@ impl Case {
     /// How many processors sender, receiver and path share.
     pub const fn processors(self) -> usize {
         match self {
-            Self::Bulk { processors, .. } | Self::Loss { processors, .. } => processors,
-            Self::DelayedLoss { .. } | Self::Completion(_) | Self::Idle => 2,
+            Self::Bulk { processors, .. }
+            | Self::Loss { processors, .. }
+            | Self::Connections { processors }
+            | Self::Requests { processors } => processors,
+            Self::DelayedLoss { .. } | Self::LossBothWays { .. } | Self::Completion(_) | Self::Idle => 2,
         }
+    }
+
+    /// Whether the path loses packets at random.
+    pub const fn is_lossy(self) -> bool {
+        matches!(self, Self::Loss { .. } | Self::DelayedLoss { .. } | Self::LossBothWays { .. })
     }
 
     /// Whether the sender leaves segmentation and checksums to the kernel.
@@ -176,6 +215,12 @@ impl fmt::Display for Case {
                 let rtt = LOSS_RTT.as_millis();
                 write!(f, "{percent} % lost at {rtt} ms, receiver {reader}")
             }
+            Self::LossBothWays { delayed } => {
+                let rtt = if delayed { LOSS_RTT.as_millis() } else { 0 };
+                write!(f, "{LOST_BOTH_WAYS} % of data and ACKs lost at {rtt} ms")
+            }
+            Self::Connections { processors } => write!(f, "short connections, {}", on_processors(processors)),
+            Self::Requests { processors } => write!(f, "requests, {}", on_processors(processors)),
             Self::Completion(lost) => write!(f, "ten segments, {lost}"),
             Self::Idle => f.write_str("memory"),
         }

@@ -115,14 +115,11 @@ fn try_sender(sender: Sender) -> Result<(), Failed> {
 
 /// The tables that can be measured on this machine, and a line for why others cannot.
 fn possible(tables: Vec<Table>) -> (Vec<Table>, Vec<String>) {
-    let loses = Network::direct(Sender::Recoup, Options::PLAIN).and_then(|network| network.lose(1.0));
+    let loses = Network::direct(Sender::Recoup, Options::PLAIN).and_then(|network| network.lose(1.0, 0.0));
     let Err(reason) = loses else {
         return (tables, Vec::new());
     };
-    let lossless = |table: &Table| {
-        let lossy = |case: &Case| matches!(case, Case::Loss { .. } | Case::DelayedLoss { .. });
-        !table.columns.iter().any(|(case, _)| lossy(case))
-    };
+    let lossless = |table: &Table| !table.columns.iter().any(|(case, _)| case.is_lossy());
     let tables = tables.into_iter().filter(lossless).collect();
     (tables, vec![format!("- left out: random loss: {reason}")])
 }

@@ -6,10 +6,12 @@
 //! ```text
 //! comparison ── every round: case × sender ──► measure ──┬► network    namespaces, path, loss
 //!      │                                                 ├► process    the sender: `recoup-peers send NAME`
-//!      └► report   medians, ranges, ratios               └► receiver   the kernel's TCP, two ways of reading
+//!      └► report   medians, ranges, ratios               ├► receiver   the kernel's TCP, two ways of reading
+//!                                                        └► clients    many of them, with short answers
 //! ```
 
 mod case;
+mod clients;
 mod comparison;
 mod machine;
 mod measure;
@@ -27,7 +29,7 @@ use std::process::ExitCode;
 
 /// Compare Recoup's TCP with other TCP stacks, as senders to the kernel's TCP (root)
 ///
-/// Without a command it measures all senders in all cases, which takes about forty-five minutes, and prints tables in Markdown. Other
+/// Without a command it measures all senders in all cases, which takes about an hour, and prints tables in Markdown. Other
 /// programs on the machine disturb the measurement.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]

@@ -1,7 +1,8 @@
 //! Measures one sender in one case.
 
 use crate::{
-    case::{COMPLETION_RTT, Case, LOSS_RTT, Reader},
+    case::{COMPLETION_RTT, Case, LOSS_RTT, LOST_BOTH_WAYS, Reader},
+    clients::{Exchanges, connections, requests},
     network::Network,
     process::SenderProcess,
     receiver::{connect, read_answer, read_for},
@@ -11,7 +12,7 @@ use procfs::{Current, CurrentSI, KernelStats, Meminfo};
 use recoup_path::DropRules;
 use recoup_units::Direction;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::{sync::OnceLock, thread, time::Duration};
+use std::{net::SocketAddr, sync::OnceLock, thread, time::Duration};
 
 /// The bytes of an answer of ten segments at an MTU of 1500 bytes, with timestamps in the TCP header.
 const ANSWER: u64 = 10 * 1448;
@@ -45,10 +46,24 @@ pub enum Measured {
         /// Processor time of the whole machine (s per GB), as above.
         machine_time: Option<f64>,
     },
+    /// Connections, or requests, that were answered.
+    Served(Served),
     /// Flow completion time, from the request to the last byte (ms).
     Completion(f64),
     /// Memory of a connection without a request (kB).
     Memory(f64),
+}
+
+/// How short connections, or requests, were answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Served {
+    /// Answers per second.
+    pub rate: f64,
+    /// Processor time of the whole machine (s per 1,000 answers); `None` if it is too short to measure.
+    pub machine_time: Option<f64>,
+    /// Time until an answer was complete (µs): the median, and what 99 % of them did not exceed.
+    pub median: f64,
+    pub most: f64,
 }
 
 /// Measures one sender in one case.
@@ -62,21 +77,31 @@ pub fn measure(sender: Sender, case: Case, times: Times) -> Result<Measured, Fai
         }
         Case::Loss { reader, percent, .. } => {
             let network = Network::direct(sender, options)?;
-            network.lose(percent)?;
+            network.lose(percent, 0.0)?;
             stream(&network, sender, options, reader, times.direct)
         }
         Case::DelayedLoss { reader, percent } => {
             let network = Network::with_path(LOSS_RTT, Vec::new())?;
-            network.lose(percent)?;
+            network.lose(percent, 0.0)?;
             stream(&network, sender, options, reader, times.delayed)
         }
+        Case::LossBothWays { delayed } => {
+            let (network, time) = match delayed {
+                true => (Network::with_path(LOSS_RTT, Vec::new())?, times.delayed),
+                false => (Network::direct(sender, options)?, times.direct),
+            };
+            network.lose(LOST_BOTH_WAYS, LOST_BOTH_WAYS)?;
+            stream(&network, sender, options, Reader::Often, time)
+        }
+        Case::Connections { .. } => exchanges(sender, options, move |to| connections(to, times.direct)),
+        Case::Requests { .. } => exchanges(sender, options, move |to| requests(to, times.direct)),
         Case::Completion(lost) => {
             let rules: DropRules = lost.rules().parse()?;
             let lossy = rules.hops(Direction::Up).collect();
             let network = Network::with_path(COMPLETION_RTT, lossy)?;
             let process = SenderProcess::start(&network, sender, options)?;
             let to = process.address;
-            let answer = move || read_answer(connect(to)?, ANSWER);
+            let answer = move || read_answer(&mut connect(to)?, ANSWER);
             let took = network.run_at_receiver(answer)??;
             Ok(Measured::Completion(took.as_secs_f64() * 1e3))
         }
@@ -116,6 +141,27 @@ fn stream(
         sender_time: per_gigabyte(after.0 - before.0),
         machine_time: per_gigabyte(after.1 - before.1),
     })
+}
+
+/// Measures what `clients` exchange with the sender at this address.
+fn exchanges(
+    sender: Sender,
+    options: Options,
+    clients: impl FnOnce(SocketAddr) -> Result<Exchanges, Failed> + Send + 'static,
+) -> Result<Measured, Failed> {
+    let network = Network::direct(sender, options)?;
+    let process = SenderProcess::start(&network, sender, options)?;
+    let to = process.address;
+    let before = machine_time()?;
+    let exchanges = network.run_at_receiver(move || clients(to))??;
+    let busy = machine_time()? - before;
+    let count = exchanges.times.len() as f64;
+    Ok(Measured::Served(Served {
+        rate: count / exchanges.took.as_secs_f64(),
+        machine_time: (busy >= LEAST_TIME && count > 0.0).then_some(busy * 1e3 / count),
+        median: exchanges.quantile(0.5),
+        most: exchanges.quantile(0.99),
+    }))
 }
 
 /// The time that all processors have been busy (s).

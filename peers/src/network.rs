@@ -63,13 +63,19 @@ impl Network {
         Ok(Self { receiver, kernel: path.wire.block().ends_v4().inside.into(), sender: SenderPlace::Path(path) })
     }
 
-    /// Loses this share of the TCP packets that reach the receiver (%).
-    pub fn lose(&self, percent: f64) -> Result<(), Failed> {
-        let of_a_million = (percent * 1e4).round().to_string();
+    /// Loses these shares of the TCP packets that reach the receiver, and of the pure ACKs that it sends (%).
+    ///
+    /// Its requests are not lost: the kernel would know at once, and send them again without a retransmission. Of a
+    /// lost pure ACK it takes no notice.
+    pub fn lose(&self, arriving: f64, acks: f64) -> Result<(), Failed> {
+        let of_a_million = |percent: f64| (percent * 1e4).round();
+        let (arriving, acks) = (of_a_million(arriving), of_a_million(acks));
         let rules = format!(
             "add table ip peers\n\
              add chain ip peers input {{ type filter hook input priority 0; }}\n\
-             add rule ip peers input ip protocol tcp numgen random mod 1000000 < {of_a_million} drop\n"
+             add rule ip peers input ip protocol tcp numgen random mod 1000000 < {arriving} drop\n\
+             add chain ip peers output {{ type filter hook output priority 0; }}\n\
+             add rule ip peers output tcp flags == ack numgen random mod 1000000 < {acks} drop\n"
         );
         self.receiver.run(move || run("nft", &[&rules]))?
     }

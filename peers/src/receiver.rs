@@ -9,7 +9,7 @@ use std::{
 };
 
 /// How long a connection may deliver nothing before the sender counts as stuck.
-const SILENCE: Duration = Duration::from_secs(30);
+pub const SILENCE: Duration = Duration::from_secs(10);
 
 /// Opens a connection.
 pub fn connect(to: SocketAddr) -> Result<TcpStream, Failed> {
@@ -47,10 +47,10 @@ pub fn read_for(mut stream: TcpStream, time: Duration, reader: Reader) -> Result
 }
 
 /// Requests this many bytes. Returns the time until the last of them has arrived.
-pub fn read_answer(mut stream: TcpStream, bytes: u64) -> Result<Duration, Failed> {
+pub fn read_answer(stream: &mut TcpStream, bytes: u64) -> Result<Duration, Failed> {
     let began = Instant::now();
     stream.write_all(&bytes.to_be_bytes())?;
-    let mut chunk = vec![0; Reader::Often.chunk()];
+    let mut chunk = [0; Reader::Often.chunk()];
     let mut left = bytes;
     while left > 0 {
         match stream.read(&mut chunk) {

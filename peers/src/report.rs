@@ -5,7 +5,7 @@
 
 use crate::{
     case::{Case, Table},
-    measure::Measured,
+    measure::{Measured, Served},
     senders::Sender,
 };
 use comfy_table::presets::ASCII_MARKDOWN;
@@ -60,10 +60,17 @@ fn quantities(case: Case) -> &'static [Quantity] {
             _ => None,
         },
     };
+    const ANSWERS: Quantity = Quantity { heading: "per s", value: |measured| Some(served(measured)?.rate) };
+    const PER_THOUSAND: Quantity =
+        Quantity { heading: "CPU s per 1,000, all", value: |measured| served(measured)?.machine_time };
+    const MEDIAN: Quantity = Quantity { heading: "median, µs", value: |measured| Some(served(measured)?.median) };
+    const MOST: Quantity = Quantity { heading: "99 % within, µs", value: |measured| Some(served(measured)?.most) };
     match case {
         Case::Bulk { .. } => &[RATE_GBIT, SENDER, MACHINE],
         Case::Loss { .. } => &[RATE_MBIT, MACHINE],
-        Case::DelayedLoss { .. } => &[RATE_MBIT],
+        Case::DelayedLoss { .. } | Case::LossBothWays { delayed: true } => &[RATE_MBIT],
+        Case::LossBothWays { delayed: false } => &[RATE_MBIT, MACHINE],
+        Case::Connections { .. } | Case::Requests { .. } => &[ANSWERS, PER_THOUSAND, MEDIAN, MOST],
         Case::Completion(_) => &[COMPLETION],
         Case::Idle => &[MEMORY],
     }
@@ -72,6 +79,13 @@ fn quantities(case: Case) -> &'static [Quantity] {
 fn rate(measured: &Measured) -> Option<f64> {
     match measured {
         Measured::Stream { rate, .. } => Some(*rate),
+        _ => None,
+    }
+}
+
+fn served(measured: &Measured) -> Option<&Served> {
+    match measured {
+        Measured::Served(served) => Some(served),
         _ => None,
     }
 }

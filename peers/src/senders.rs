@@ -1,14 +1,15 @@
 //! The senders: TCP stacks that answer requests.
 //!
 //! Every sender does the same. It accepts connections at [`PORT`]. On each it reads [`REQUEST`] bytes, a number of bytes in
-//! network byte order, and sends that many bytes. The connection stays open until the receiver closes it, so that no FIN helps to
-//! recover the last segment. When the sender accepts connections, it prints `listening ADDRESS:PORT` on standard output, and
+//! network byte order, and sends that many bytes; then it reads the next request. The connection stays open until the
+//! receiver closes it, so that no FIN helps to recover the last segment. When the sender accepts connections, it prints `listening ADDRESS:PORT` on standard output, and
 //! then runs until it is killed.
 //!
 //! All but the kernel's TCP send through a TUN device that they open in their network namespace.
 
 mod bare;
 mod gvisor;
+mod ipstack;
 mod kernel;
 mod recoup;
 mod smoltcp;
@@ -60,6 +61,8 @@ pub enum Sender {
     SmoltcpCubic,
     /// The crate tcp_ip
     TcpIp,
+    /// The crate ipstack
+    Ipstack,
     /// gVisor's netstack with CUBIC, a program in Go
     Gvisor,
     /// gVisor's netstack with Reno
@@ -90,6 +93,7 @@ impl Sender {
             Self::SmoltcpReno => smoltcp("reno"),
             Self::SmoltcpCubic => smoltcp("cubic"),
             Self::TcpIp => with_version("tcp_ip", "tcp_ip"),
+            Self::Ipstack => with_version("ipstack", "ipstack"),
             Self::Gvisor => "gVisor netstack, cubic".into(),
             Self::GvisorReno => "gVisor netstack, reno".into(),
             Self::Bare => "bare write() into a TUN".into(),
@@ -98,20 +102,16 @@ impl Sender {
 
     /// Whether it is measured in this case.
     pub const fn takes_part(self, case: Case) -> bool {
-        let (lossy, idle) = match case {
-            Case::Bulk { .. } => (false, false),
-            Case::Loss { .. } | Case::DelayedLoss { .. } => (true, false),
-            Case::Completion(_) => (true, false),
-            Case::Idle => (false, true),
-        };
+        let lossy = case.is_lossy();
+        let completion = matches!(case, Case::Completion(_));
         match self {
             // The mechanism concerns the tail of a flow only.
-            Self::RecoupTlpr => matches!(case, Case::Completion(_)),
+            Self::RecoupTlpr => completion,
             // Variants differ in congestion control, which matters under loss.
-            Self::SmoltcpReno | Self::SmoltcpCubic | Self::GvisorReno => lossy,
-            Self::RecoupBbr | Self::LinuxBbr => !idle && !matches!(case, Case::Completion(_)),
-            // It has no segmentation offload.
-            Self::TcpIp => !case.offloads(),
+            Self::SmoltcpReno | Self::SmoltcpCubic | Self::GvisorReno => lossy || completion,
+            Self::RecoupBbr | Self::LinuxBbr => lossy || matches!(case, Case::Bulk { .. }),
+            // They have no segmentation offload.
+            Self::TcpIp | Self::Ipstack => !case.offloads(),
             // It does not recover from loss.
             Self::Bare => matches!(case, Case::Bulk { .. }),
             Self::Recoup | Self::Linux | Self::Smoltcp | Self::Gvisor => true,
@@ -138,7 +138,7 @@ impl Sender {
 /// The versions of everything that is measured, in one line.
 pub fn versions() -> String {
     let version = |name, package| format!("{name} {}", version_of(package).unwrap_or("unknown"));
-    let crates = [("Recoup", "recoup-net"), ("smoltcp", "smoltcp"), ("tcp_ip", "tcp_ip")];
+    let crates = [("Recoup", "recoup-net"), ("smoltcp", "smoltcp"), ("tcp_ip", "tcp_ip"), ("ipstack", "ipstack")];
     let crates = crates.map(|(name, package)| version(name, package));
     format!("{}, gVisor {}", crates.join(", "), gvisor::version())
 }
@@ -171,6 +171,7 @@ pub fn run(sender: Sender, options: &Options) -> Result<(), Failed> {
         Sender::SmoltcpReno => smoltcp::run(CongestionControl::Reno, options),
         Sender::SmoltcpCubic => smoltcp::run(CongestionControl::Cubic, options),
         Sender::TcpIp => tcp_ip::run(options),
+        Sender::Ipstack => ipstack::run(options),
         Sender::Gvisor => gvisor::run("cubic", options),
         Sender::GvisorReno => gvisor::run("reno", options),
         Sender::Bare => bare::run(options),

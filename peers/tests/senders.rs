@@ -11,7 +11,7 @@ use std::{
 };
 
 /// The senders, and whether they have offloads.
-const SENDERS: [(&str, bool); 9] = [
+const SENDERS: [(&str, bool); 10] = [
     ("linux-6", true),
     ("linux-6+tlpr", true),
     ("linux-6+bbr1", true),
@@ -20,6 +20,7 @@ const SENDERS: [(&str, bool); 9] = [
     ("smoltcp-reno", true),
     ("smoltcp-cubic", true),
     ("tcp-ip", false),
+    ("ipstack", false),
     ("bare", true),
 ];
 
@@ -41,6 +42,27 @@ fn answers_arrive_exactly_one_after_the_other() {
 }
 
 #[test]
+fn requests_on_one_connection_are_answered_one_after_the_other() {
+    for_each_sender(|server, name| {
+        // It answers one request per connection.
+        if name == "bare" {
+            return;
+        }
+        let mut stream = connect(server);
+        for len in [100, 0, 1, 200_000, 1000, 1000, 5000] {
+            stream.write_all(&u64::to_be_bytes(len)).unwrap();
+            let mut answer = vec![0; len as usize];
+            stream.read_exact(&mut answer).unwrap();
+            assert!(answer.iter().all(|&byte| byte == FILL), "{name}: {len}");
+        }
+        // Two requests at once.
+        stream.write_all(&[3_u64.to_be_bytes(), 4_u64.to_be_bytes()].concat()).unwrap();
+        stream.read_exact(&mut [0; 7]).unwrap();
+        assert_eq!(read_all(&mut stream).len(), 0, "{name}");
+    });
+}
+
+#[test]
 fn connections_without_requests_stay_open() {
     for_each_sender(|server, name| {
         let mut idle: Vec<_> = (0..200).map(|_| connect(server)).collect();
@@ -51,7 +73,7 @@ fn connections_without_requests_stay_open() {
         let mut others = idle.split_off(1);
         assert_eq!(ask(&mut others[0], 20_000).len(), 20_000, "{name}");
         idle[0].write_all(&request[3..]).unwrap();
-        assert_eq!(read_all(&mut idle[0]).len(), 30_000, "{name}");
+        assert_eq!(read_answer(&mut idle[0], 30_000).len(), 30_000, "{name}");
     });
 }
 
@@ -69,13 +91,27 @@ fn resets_do_not_disturb_later_requests() {
 }
 
 #[test]
+fn a_peer_that_closes_its_side_first_gets_the_whole_answer() {
+    for_each_sender(|server, name| {
+        if name == "ipstack" {
+            return;
+        }
+        let mut stream = connect(server);
+        stream.write_all(&3_000_000_u64.to_be_bytes()).unwrap();
+        assert_eq!(read_all(&mut stream).len(), 3_000_000, "{name}");
+    });
+}
+
+#[test]
 fn senders_without_offloads_say_so() {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_recoup-peers")).args(["send", "tcp-ip", "--offloads"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(message.lines().count(), 1, "{message}");
-    assert!(message.contains("no segmentation offload"), "{message}");
+    for name in ["tcp-ip", "ipstack"] {
+        let command = ["send", name, "--offloads"];
+        let output = Command::new(env!("CARGO_BIN_EXE_recoup-peers")).args(command).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.contains("no segmentation offload"), "{message}");
+    }
 }
 
 #[test]
@@ -166,7 +202,15 @@ fn connect(server: SocketAddr) -> TcpStream {
 /// Requests `len` bytes; what arrives.
 fn ask(stream: &mut TcpStream, len: u64) -> Vec<u8> {
     stream.write_all(&len.to_be_bytes()).unwrap();
-    read_all(stream)
+    read_answer(stream, len)
+}
+
+/// Reads an answer of `len` bytes, and closes. ipstack ends an answer when its peer closes before.
+fn read_answer(stream: &mut TcpStream, len: u64) -> Vec<u8> {
+    let mut answer = vec![0; len as usize];
+    stream.read_exact(&mut answer).unwrap();
+    answer.extend(read_all(stream));
+    answer
 }
 
 /// Closes this side, upon which the sender closes the other one after its answer.

@@ -37,44 +37,57 @@ pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
     }
 }
 
-/// How far the answer to a connection's request has come.
+/// How far the answers to a connection's requests have come.
 #[derive(Default)]
 struct Answer {
+    /// What has arrived of the next request.
     request: Vec<u8>,
-    sent: u64,
+    /// Bytes of the present answer to be written.
+    left: u64,
     /// The receiver has closed its side.
     closed: bool,
 }
 
 impl Answer {
-    /// Reads the request and writes what the connection takes.
+    /// Reads requests and writes what the connection takes.
     fn advance(&mut self, driver: &mut Driver<TunDevice>, id: ConnectionId) -> Result<(), HostError> {
+        loop {
+            let now = driver.now();
+            while self.left > 0 {
+                let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+                let taken = driver.host.write_with(now, id, |room| {
+                    let len = room.len().min(left);
+                    room[..len].fill(7);
+                    len
+                })?;
+                self.left -= taken as u64;
+                if taken == 0 {
+                    return Ok(());
+                }
+            }
+            if !self.read_request(driver, id)? {
+                return if self.closed { driver.host.close(now, id) } else { Ok(()) };
+            }
+        }
+    }
+
+    /// Reads what has arrived of a request; whether it is complete.
+    fn read_request(&mut self, driver: &mut Driver<TunDevice>, id: ConnectionId) -> Result<bool, HostError> {
         let now = driver.now();
         let mut bytes = [0; REQUEST];
         while !self.closed {
-            match driver.host.read(now, id, &mut bytes)? {
+            let wanted = REQUEST - self.request.len();
+            match driver.host.read(now, id, &mut bytes[..wanted])? {
                 Read::Bytes(count) => self.request.extend_from_slice(&bytes[..count]),
                 Read::Nothing => break,
                 Read::End => self.closed = true,
             }
-        }
-        let request = self.request.get(..REQUEST).map(<[u8; REQUEST]>::try_from);
-        let total = match request {
-            Some(Ok(request)) => u64::from_be_bytes(request),
-            _ => 0,
-        };
-        while self.sent < total {
-            let left = usize::try_from(total - self.sent).unwrap_or(usize::MAX);
-            let taken = driver.host.write_with(now, id, |room| {
-                let len = room.len().min(left);
-                room[..len].fill(7);
-                len
-            })?;
-            self.sent += taken as u64;
-            if taken == 0 {
-                return Ok(());
+            if let Ok(request) = self.request.as_slice().try_into() {
+                self.left = u64::from_be_bytes(request);
+                self.request.clear();
+                return Ok(true);
             }
         }
-        if self.closed { driver.host.close(now, id) } else { Ok(()) }
+        Ok(false)
     }
 }

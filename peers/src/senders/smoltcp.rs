@@ -147,32 +147,32 @@ fn listen(socket: &mut tcp::Socket<'_>, congestion_control: CongestionControl) -
 }
 
 impl Answer {
-    /// Reads the request and writes what the socket takes.
+    /// Reads requests and writes what the socket takes.
     fn advance(&mut self, socket: &mut tcp::Socket<'_>) -> Result<(), Failed> {
-        if matches!(self, Self::NotAsked) {
-            if socket.recv_queue() >= REQUEST {
+        loop {
+            while let Self::Left(left) = self
+                && *left > 0
+                && socket.can_send()
+            {
+                *left -= socket.send(|room| {
+                    let len = usize::try_from(*left).map_or(room.len(), |left| room.len().min(left));
+                    room[..len].fill(7);
+                    (len, len as u64)
+                })?;
+            }
+            if matches!(self, Self::NotAsked | Self::Left(0)) && socket.recv_queue() >= REQUEST {
                 let mut request = [0; REQUEST];
                 socket.recv_slice(&mut request)?;
                 *self = Self::Left(u64::from_be_bytes(request));
-            } else if socket.state() == State::CloseWait {
-                // The peer wants nothing more.
-                *self = Self::Left(0);
+            } else {
+                break;
             }
         }
-        let Self::Left(left) = self else {
-            return Ok(());
-        };
-        while *left > 0 && socket.can_send() {
-            *left -= socket.send(|room| {
-                let len = usize::try_from(*left).map_or(room.len(), |left| room.len().min(left));
-                room[..len].fill(7);
-                (len, len as u64)
-            })?;
-        }
-        if *left == 0 && socket.state() == State::CloseWait {
+        if matches!(self, Self::NotAsked | Self::Left(0)) && socket.state() == State::CloseWait {
+            // The peer wants nothing more.
             socket.close();
             *self = Self::Closed;
-        } else if !socket.may_send() {
+        } else if matches!(self, Self::Left(_)) && !socket.may_send() {
             // It was reset.
             *self = Self::Closed;
         }

@@ -70,17 +70,17 @@ async fn accept(mut listener: TcpListener, chunk: usize) -> Result<(), Failed> {
     }
 }
 
-/// Answers the request of a connection. The peer's end reports what goes wrong.
+/// Answers the requests of a connection. The peer's end reports what goes wrong.
 async fn answer(mut stream: TcpStream, chunk: Arc<[u8]>) -> io::Result<()> {
     let mut request = [0; REQUEST];
-    stream.read_exact(&mut request).await?;
-    let mut left = u64::from_be_bytes(request);
-    while left > 0 {
-        let len = usize::try_from(left).map_or(chunk.len(), |left| left.min(chunk.len()));
-        left -= stream.write(&chunk[..len]).await? as u64;
+    // It fails once the peer has closed its side. A stream that is dropped advertises no window.
+    while stream.read_exact(&mut request).await.is_ok() {
+        let mut left = u64::from_be_bytes(request);
+        while left > 0 {
+            let len = usize::try_from(left).map_or(chunk.len(), |left| left.min(chunk.len()));
+            left -= stream.write(&chunk[..len]).await? as u64;
+        }
     }
-    // Until the peer closes its side. A stream that is dropped advertises no window.
-    while stream.read(&mut request).await? > 0 {}
     stream.shutdown().await
 }
 
