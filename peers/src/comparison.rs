@@ -28,6 +28,9 @@ pub struct Plan {
     /// Print the tables alone whose titles contain this text
     #[arg(long, value_name = "TEXT")]
     table: Option<String>,
+    /// Measure the columns alone whose names contain this text
+    #[arg(long, value_name = "TEXT")]
+    column: Option<String>,
 }
 
 /// Reads a duration of a measurement.
@@ -77,7 +80,11 @@ pub fn run(plan: &Plan) -> Result<(), Failed> {
 impl Plan {
     /// The tables to print.
     fn tables(&self) -> Result<Vec<Table>, Failed> {
-        let all = tables();
+        let mut all = tables();
+        if let Some(text) = &self.column {
+            all.iter_mut().for_each(|table| table.columns.retain(|(_, name)| name.contains(text)));
+            all.retain(|table| !table.columns.is_empty());
+        }
         let Some(text) = &self.table else {
             return Ok(all);
         };
