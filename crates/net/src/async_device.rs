@@ -2,7 +2,7 @@
 
 use recoup_stack::{
     VnetHeader,
-    device::{Batch, Device, Properties},
+    device::{Batch, Device, Frame, Properties},
 };
 use std::{
     io,
@@ -89,6 +89,10 @@ impl<D: Device + AsFd> Device for AsyncDevice<D> {
 
     fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
         self.device.send(header, packet)
+    }
+
+    fn send_all(&mut self, frames: &[Frame<'_>]) -> u64 {
+        self.device.send_all(frames)
     }
 
     fn flush(&mut self) -> u64 {

@@ -6,9 +6,9 @@ use crate::{
     link_state::LinkState,
     netlink::Netlink,
     waiting::Waiting,
-    write_batch::WriteBatch,
+    write_batch::{SuperPackets, WriteBatch},
 };
-use recoup_stack::device::{Batch, Device, Properties, Wait};
+use recoup_stack::device::{Batch, Device, Frame, Properties, Wait};
 use rustix::event::PollFlags;
 use std::{
     io,
@@ -30,8 +30,10 @@ use std::{
 #[derive(Debug)]
 pub struct TunDevice {
     tun: Tun,
-    /// Without offloads. Super-packets are so long that batches of them gain nothing.
+    /// Without offloads.
     batch: Option<WriteBatch>,
+    /// With offloads. They are not copied, so those alone go together that are handed over together.
+    super_packets: Option<SuperPackets>,
     link: LinkState,
     waiting: Waiting,
     /// The last [`receive`](Device::receive) got packets, so that there may be more.
@@ -113,6 +115,7 @@ impl TunDevice {
         let link = link.map_err(NetError::system(format!("read the state of {}", tun.name())))?;
         Ok(Self {
             tun,
+            super_packets: options.offloads.then(SuperPackets::new),
             batch: (!options.offloads).then(|| WriteBatch::new(options.mtu.into())),
             link,
             waiting: Waiting::new().map_err(NetError::system("make an eventfd"))?,
@@ -243,6 +246,14 @@ impl Device for TunDevice {
         let lost = match &mut self.batch {
             Some(batch) if *header == VnetHeader::default() => batch.push(&self.tun, packet),
             _ => self.tun.write_frame(header, packet).is_err().into(),
+        };
+        self.note_lost(lost)
+    }
+
+    fn send_all(&mut self, frames: &[Frame<'_>]) -> u64 {
+        let lost = match &mut self.super_packets {
+            Some(batch) if frames.len() > 1 => batch.write(&self.tun, frames),
+            _ => return frames.iter().map(|frame| self.send(&frame.header, frame.packet)).sum(),
         };
         self.note_lost(lost)
     }

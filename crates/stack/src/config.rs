@@ -94,7 +94,8 @@ pub struct TcpOptions {
     /// Bytes written and not acknowledged, at most.
     pub send_buffer: u64,
     /// Bytes written and not sent, at most (Linux `TCP_NOTSENT_LOWAT`). A low limit keeps data in the processor's
-    /// caches until it is transmitted.
+    /// caches until it is transmitted. By default as much as a connection transmits at once, in three super-packets, to a
+    /// device with offloads.
     pub unsent: u64,
     /// When an idle connection's peer is probed, if at all.
     pub keep_alive: Option<KeepAlive>,
@@ -113,7 +114,7 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Buffers that grow up to 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule, a search for
+    /// Buffers that grow up to 4 MiB, 192 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule, a search for
     /// the path MTU where large segments vanish.
     pub fn new(mechanisms: Mechanisms) -> Self {
         let quick = AckPolicy::LINUX_QUICK;
@@ -127,7 +128,7 @@ impl TcpOptions {
             },
             tune_buffers: true,
             send_buffer: 4 << 20,
-            unsent: 128 << 10,
+            unsent: 192 << 10,
             keep_alive: None,
             user_timeout: None,
             max_segment: None,

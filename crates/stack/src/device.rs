@@ -45,6 +45,15 @@ pub struct Properties {
     pub offloads: bool,
 }
 
+/// A packet to send.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Frame<'a> {
+    /// What is left to be done about it.
+    pub header: VnetHeader,
+    /// The IP packet in parts.
+    pub packet: [&'a [u8]; 3],
+}
+
 /// Something that carries IP packets. No call waits.
 ///
 /// A stack calls its device while it holds its lock. So a device, and a function that a [`Tapped`] device calls, must not use
@@ -64,6 +73,11 @@ pub trait Device {
     /// Sends a packet in parts, now or with the next [`flush`](Self::flush). Without offloads, the header leaves nothing
     /// to be done. Returns how many packets were lost, of this one and those that waited.
     fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64;
+
+    /// Sends packets, as [`send`](Self::send) does one after the other. A device may need less for it.
+    fn send_all(&mut self, frames: &[Frame<'_>]) -> u64 {
+        frames.iter().map(|frame| self.send(&frame.header, frame.packet)).sum()
+    }
 
     /// Sends the packets that wait. Returns how many were lost.
     fn flush(&mut self) -> u64 {
@@ -93,6 +107,10 @@ macro_rules! pass_on {
 
             fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
                 (**self).send(header, packet)
+            }
+
+            fn send_all(&mut self, frames: &[Frame<'_>]) -> u64 {
+                (**self).send_all(frames)
             }
 
             fn flush(&mut self) -> u64 {

@@ -2,7 +2,7 @@
 
 use crate::{
     VnetHeader,
-    device::{Batch, Device, Wait},
+    device::{Batch, Device, Frame, Wait},
     host::{Host, Sink, Strays},
 };
 use recoup_units::Instant;
@@ -138,11 +138,19 @@ impl<D: Device> Sink for Out<'_, D> {
         self.offloads
     }
 
+    fn takes_parts(&self) -> bool {
+        true
+    }
+
     fn room(&self) -> usize {
         self.device.room()
     }
 
     fn send_frame(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) {
         self.lost += self.device.send(header, packet);
+    }
+
+    fn send_frames(&mut self, frames: &[Frame<'_>]) {
+        self.lost += self.device.send_all(frames);
     }
 }

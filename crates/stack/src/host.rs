@@ -31,6 +31,7 @@ mod challenge;
 mod connection;
 mod cookies;
 mod datagrams;
+mod egress;
 mod error;
 mod half_open;
 mod icmp;
@@ -49,6 +50,7 @@ mod secret;
 mod strays;
 mod table;
 mod time_wait;
+mod train;
 mod udp;
 mod write;
 
@@ -212,7 +214,7 @@ pub struct Host {
     raw: Option<RawQueue>,
     /// An endpoint that is closed, which knows how to answer what is for nobody.
     nobody: Endpoint,
-    egress: output::Egress,
+    egress: egress::Egress,
     stats: Stats,
 }
 
@@ -242,7 +244,7 @@ impl Host {
             neighbours: strays::Neighbours::default(),
             raw: None,
             nobody,
-            egress: output::Egress::default(),
+            egress: egress::Egress::default(),
             stats: Stats::default(),
         }
     }

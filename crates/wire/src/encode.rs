@@ -173,6 +173,23 @@ impl CommonHeaders {
         payload: [&[u8]; 2],
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
+        self.encode_headers(seq, flags, ip_id, payload, out)?;
+        payload.into_iter().for_each(|part| out.extend_from_slice(part));
+        Ok(())
+    }
+
+    /// Appends the headers of the packet that [`encode`](Self::encode) makes, behind which the payload belongs.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn encode_headers(
+        &self,
+        seq: SeqNumber,
+        flags: Flags,
+        ip_id: u16,
+        payload: [&[u8]; 2],
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
         let [front, back] = payload;
         let len = self.bytes.len() + front.len() + back.len();
         let version = match self.is_v4() {
@@ -203,8 +220,6 @@ impl CommonHeaders {
         let sum = sum.add_word((seq.0 >> 16) as u16).add_word(seq.0 as u16);
         let sum = sum.add_word(flags.bits().into()).plus(front).plus(back);
         tcp[CHECKSUM_FIELD].copy_from_slice(&sum.checksum().to_be_bytes());
-        out.extend_from_slice(front);
-        out.extend_from_slice(back);
         Ok(())
     }
 }

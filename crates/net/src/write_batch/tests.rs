@@ -1,6 +1,6 @@
 use super::*;
 use crate::netlink::Netlink;
-use crate::{Namespace, NetError};
+use crate::{Namespace, NetError, VnetHeader};
 use recoup_testing::skip;
 use std::fs;
 
@@ -38,11 +38,44 @@ fn write(with_ring: bool) -> Result<(u64, u64), NetError> {
     refused += batch.push(&tun, [&PACKET, &[0], &[]]);
     refused += batch.submit(&tun);
     assert_eq!(batch.submit(&tun), 0, "nothing is written twice");
+    Ok((refused, count_received("batch0")?))
+}
+
+/// Packets that a device of the calling thread's namespace counted.
+fn count_received(name: &str) -> Result<u64, NetError> {
     let devices = fs::read_to_string("/proc/thread-self/net/dev");
     let devices = devices.map_err(NetError::system("read the counters"))?;
-    let line = devices.lines().find_map(|line| line.trim().strip_prefix("batch0:"));
+    let line = devices.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
     let received = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
-    Ok((refused, received.unwrap_or(0)))
+    Ok(received.unwrap_or(0))
+}
+
+/// As [`write`], with 20 packets at once to a device with offloads, two of which it refuses.
+fn write_super_packets(with_ring: bool) -> Result<(u64, u64), NetError> {
+    let tun = Tun::create_with_offloads("super0")?;
+    tun.bring_up(&mut Netlink::open()?, 1500)?;
+    let mut super_packets = SuperPackets::new();
+    if !with_ring {
+        super_packets.ring = None;
+    }
+    let header = VnetHeader::default();
+    let mut frames = [Frame { header, packet: [&PACKET[..20], &PACKET[20..21], &PACKET[21..]] }; 20];
+    frames[1].packet = [&PACKET, &[], &[]];
+    frames[2].packet = [&[0; LEN], &[], &[]];
+    frames[19].packet = [&[], &[], &[0; LEN]];
+    let refused = super_packets.write(&tun, &frames);
+    Ok((refused, count_received("super0")?))
+}
+
+#[test]
+fn every_super_packet_is_written_once_or_counted_as_refused() {
+    for with_ring in [true, false] {
+        let written = Namespace::new().and_then(|namespace| namespace.run(move || write_super_packets(with_ring))?);
+        match written {
+            Ok(counts) => assert_eq!(counts, (2, 18), "with a ring: {with_ring}"),
+            Err(error) => return skip(error),
+        }
+    }
 }
 
 #[test]

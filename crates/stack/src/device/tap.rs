@@ -1,6 +1,6 @@
 //! A device whose packets are shown as they pass.
 
-use super::{Batch, Device, Properties};
+use super::{Batch, Device, Frame, Properties};
 use crate::VnetHeader;
 use std::{
     fmt, io,
@@ -70,6 +70,11 @@ impl<D: Device, F: FnMut(&[u8])> Device for Tapped<D, F> {
     fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
         self.show(header, packet);
         self.device.send(header, packet)
+    }
+
+    fn send_all(&mut self, frames: &[Frame<'_>]) -> u64 {
+        frames.iter().for_each(|frame| self.show(&frame.header, frame.packet));
+        self.device.send_all(frames)
     }
 
     fn flush(&mut self) -> u64 {

@@ -1,6 +1,6 @@
 //! A thread that waits for a device.
 
-use super::{Batch, Device, Properties};
+use super::{Batch, Device, Frame, Properties};
 use crate::VnetHeader;
 use std::{
     io,
@@ -112,6 +112,10 @@ impl<D: Device> Device for Parking<D> {
 
     fn send(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> u64 {
         self.device.send(header, packet)
+    }
+
+    fn send_all(&mut self, frames: &[Frame<'_>]) -> u64 {
+        self.device.send_all(frames)
     }
 
     fn flush(&mut self) -> u64 {

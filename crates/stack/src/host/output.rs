@@ -11,23 +11,30 @@
 //! (IFF_VNET_HDR) gets a train as one packet, whose payload is not copied. For another sink the train is cut
 //! here, and its headers are written and summed once.
 
-use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::{self as tcp, Flush, Transmit};
-use recoup_units::{Instant, Span};
-use recoup_wire::{
-    CommonHeaders, Ecn, Endpoints, Flags, IpFields, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len,
-};
+use recoup_units::Instant;
+use recoup_wire::{Ecn, Endpoints, Segment};
 
-use super::{Connection, Host, ListenerId, Secret, Stats, challenge::ChallengeBudget};
-use crate::{LONGEST_SUPER_PACKET, VnetHeader};
+use super::{
+    Connection, Host, ListenerId, Secret, Stats,
+    challenge::ChallengeBudget,
+    egress::{Egress, MOST_WAITING},
+    train::{Kind, Train},
+};
+use crate::{VnetHeader, device::Frame};
 use std::collections::VecDeque;
 
 /// Segments a connection sends before others have their turn.
 const BURST: u32 = 64;
 
-/// Trains of which a connection sends no more at once, and segments in them.
-const TRAINS: u32 = 2;
+/// Trains after which a connection sends no more at once, and segments in them. The receiver's process, which the first
+/// of them wakes, runs when all are written. So fewer trains cost more switches between the two; more are no longer in the
+/// processor's caches when they are read.
+const TRAINS: u32 = 3;
 const TRAINS_BURST: u32 = 256;
+
+// The last segment may begin a train more.
+const _: () = assert!((TRAINS as usize) < MOST_WAITING);
 
 /// With more connections than this that wait for a turn, each has a shorter one: when the device is the bottleneck, a round of
 /// all takes as long as with so many.
@@ -51,10 +58,23 @@ pub trait Sink {
         usize::MAX
     }
 
+    /// Whether it takes packets in parts, by [`send_frame`](Self::send_frame). That spares a copy of the payload.
+    fn takes_parts(&self) -> bool {
+        self.offloads()
+    }
+
     /// Takes an IP packet in parts, of which the header says what is left to be done: its checksum is to
-    /// be completed, and it may stand for several. Called only if it [`offloads`](Self::offloads).
+    /// be completed, and it may stand for several. The header leaves nothing to be done unless the sink
+    /// [`offloads`](Self::offloads). Called only if it [`takes_parts`](Self::takes_parts).
     fn send_frame(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) {
         let _ = (header, packet);
+    }
+
+    /// As [`send_frame`](Self::send_frame), for packets that go one after the other.
+    fn send_frames(&mut self, frames: &[Frame<'_>]) {
+        for frame in frames {
+            self.send_frame(&frame.header, frame.packet);
+        }
     }
 }
 
@@ -62,187 +82,6 @@ impl<F: FnMut(&[u8])> Sink for F {
     fn send(&mut self, packet: &[u8]) {
         self(packet);
     }
-}
-
-/// Which segments may go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    New,
-    Again(Trigger),
-    /// Alone.
-    Other,
-}
-
-impl Kind {
-    const fn of(what: Transmit) -> Self {
-        match what {
-            Transmit::Stream(Transmission::New(_)) => Self::New,
-            Transmit::Stream(Transmission::Again(_, trigger)) => Self::Again(trigger),
-            Transmit::Stream(Transmission::NewProbe(_) | Transmission::Copy(_) | Transmission::WindowProbe)
-            | Transmit::Control => Self::Other,
-        }
-    }
-}
-
-/// Consecutive segments of one connection that go together.
-#[derive(Debug)]
-struct Train {
-    kind: Kind,
-    /// All of them, as if they were one.
-    segment: Segment,
-    /// Where their payload stands in the stream.
-    payload: Span,
-    /// Payload bytes of each but the last.
-    size: u32,
-    /// Payload bytes for which there is room.
-    room: u32,
-    /// Nothing more can join it.
-    full: bool,
-    /// The ECN field of its packets.
-    ecn: Ecn,
-}
-
-impl Train {
-    /// Flags that end a train (PSH, FIN), or cannot be in one: the payload of a SYN does not begin where its
-    /// sequence number says, CWR goes out once (RFC 3168 §6.1.2), a reset carries nothing.
-    const ENDS: Flags = Flags::PSH.union(Flags::FIN).union(Flags::SYN).union(Flags::CWR).union(Flags::RST);
-
-    fn new(kind: Kind, segment: &Segment, payload: Span, version: IpVersion) -> Self {
-        let size = segment.payload_len;
-        let room = (LONGEST_SUPER_PACKET as u32).saturating_sub(ip_len(segment, version));
-        let alone = kind == Kind::Other || size == 0 || segment.flags.intersects(Self::ENDS);
-        Self { kind, segment: *segment, payload, size, room, full: alone || room < size, ecn: Ecn::NONE }
-    }
-
-    /// Takes in a segment if it belongs to those here; whether it does.
-    fn join(&mut self, kind: Kind, next: &Segment, payload: Span) -> bool {
-        const LAST: Flags = Flags::PSH.union(Flags::FIN);
-        let segment = &mut self.segment;
-        let joins = !self.full
-            && kind == self.kind
-            && next.seq == segment.seq + segment.payload_len
-            && (1..=self.size).contains(&next.payload_len)
-            && next.ack == segment.ack
-            && next.window == segment.window
-            && next.flags.without(LAST) == segment.flags
-            && next.options == segment.options;
-        if joins {
-            segment.payload_len += next.payload_len;
-            segment.flags = next.flags;
-            self.payload.end = payload.end;
-            self.room -= next.payload_len;
-            let last = next.payload_len < self.size || next.flags.intersects(LAST);
-            self.full = last || self.room < self.size;
-        }
-        joins
-    }
-
-    /// Takes in `count` segments like the last one, for which there must be room.
-    fn lengthen(&mut self, count: u32) {
-        let len = count * self.size;
-        self.segment.payload_len += len;
-        self.payload.end = self.payload.end + u64::from(len);
-        self.room -= len;
-        self.full |= self.room < self.size;
-    }
-}
-
-/// Makes packets of segments.
-#[derive(Debug, Default)]
-pub(crate) struct Egress {
-    packet: Vec<u8>,
-    headers: CommonHeaders,
-    ip_id: u16,
-}
-
-impl Egress {
-    /// Sends a segment without payload; says how many packets it became.
-    pub fn send_bare(&mut self, path: &Endpoints, segment: &Segment, sink: &mut dyn Sink) -> u64 {
-        let version = path.ip_version().unwrap_or(IpVersion::V4);
-        let train = Train::new(Kind::Other, segment, Span::default(), version);
-        self.send_cut(path, &train, [&[]; 2], sink)
-    }
-
-    /// Sends segments that go together, cut as they are; says how many packets they became.
-    fn send_cut(&mut self, path: &Endpoints, train: &Train, payload: [&[u8]; 2], sink: &mut dyn Sink) -> u64 {
-        let segment = &train.segment;
-        // Neither this nor what follows can fail: both ends have one IP version, and the payload is as long
-        // as the segment says, which is less than the MTU. Otherwise the segment would be as good as lost.
-        if self.headers.set(segment, path, train.ecn).is_err() {
-            return 0;
-        }
-        let size = train.size;
-        let (mut seq, mut left, mut payload, mut sent) = (segment.seq, segment.payload_len, payload, 0);
-        loop {
-            let len = left.min(size);
-            left -= len;
-            let flags = match left {
-                0 => segment.flags,
-                // Flags that end the segment belong to its last piece.
-                _ => segment.flags.without(Flags::FIN | Flags::PSH),
-            };
-            let piece = take_front(&mut payload, len as usize);
-            self.packet.clear();
-            self.ip_id = self.ip_id.wrapping_add(1);
-            let (id, packet) = (self.ip_id, &mut self.packet);
-            if self.headers.encode(seq, flags, id, piece, packet).is_ok() {
-                sink.send(packet);
-                sent += 1;
-            }
-            seq += len;
-            if left == 0 {
-                return sent;
-            }
-        }
-    }
-
-    /// Sends segments that go together, for the sink to cut and sum; says how many packets it was given.
-    fn send_train(&mut self, path: &Endpoints, train: &Train, payload: [&[u8]; 2], sink: &mut dyn Sink) -> u64 {
-        let segment = &train.segment;
-        let Some(version) = path.ip_version() else {
-            return 0;
-        };
-        self.packet.clear();
-        self.ip_id = self.ip_id.wrapping_add(1);
-        // As in `emit`; and what is cut into several takes an identification each (RFC 791 §3.1).
-        if encode_headers(segment, path, IpFields::from(self.ip_id).with_ecn(train.ecn), &mut self.packet).is_err() {
-            return 0;
-        }
-        let headers = self.packet.len() as u32;
-        let size = train.size;
-        let mut header = VnetHeader {
-            flags: VnetHeader::NEEDS_CSUM,
-            // All of them fit in 16 bits: the packet does.
-            hdr_len: headers as u16,
-            csum_start: version.header_len() as u16,
-            csum_offset: TCP_CHECKSUM_OFFSET,
-            ..VnetHeader::default()
-        };
-        if segment.payload_len > size {
-            header.gso_size = size as u16;
-            header.gso_type = match version {
-                IpVersion::V4 => VnetHeader::GSO_TCPV4,
-                IpVersion::V6 => VnetHeader::GSO_TCPV6,
-            };
-            let more = (segment.payload_len - 1) / size;
-            self.ip_id = self.ip_id.wrapping_add(more as u16);
-        }
-        sink.send_frame(&header, [&self.packet, payload[0], payload[1]]);
-        1
-    }
-}
-
-/// Takes the first `len` bytes out of a payload in two parts, fewer if there are not as many.
-fn take_front<'a>(payload: &mut [&'a [u8]; 2], len: usize) -> [&'a [u8]; 2] {
-    payload.each_mut().map({
-        let mut left = len;
-        move |part| {
-            let (taken, rest) = part.split_at(left.min(part.len()));
-            left -= taken.len();
-            *part = rest;
-            taken
-        }
-    })
 }
 
 impl Host {
@@ -362,15 +201,14 @@ impl Way<'_> {
         let at_end = if room < *place { More::ThisTurn } else { More::NextTurn };
         *place = room.min(*place);
         let mut trains = 0;
-        let mut go = |tcp: &tcp::Connection, train: &Train| {
-            let payload = tcp.payload(train.payload);
-            stats.packets_out += if offloads {
-                egress.send_train(path, train, payload, sink)
+        let mut go = |tcp: &tcp::Connection, train: &Train, egress: &mut Egress, sink: &mut dyn Sink| {
+            if offloads {
+                egress.put_train(path, version, train);
             } else {
-                egress.send_cut(path, train, payload, sink)
-            };
+                stats.packets_out += egress.send_cut(path, train, tcp.payload(train.payload), sink);
+            }
             trains += 1;
-            trains == most_trains
+            trains
         };
         // New data alone is ECN-capable. Retransmissions are not, as marks on them may be ignored (RFC 3168 §6.1.5), nor
         // SYNs, pure ACKs and window probes (§6.1.1, §6.1.4, §6.1.6).
@@ -381,7 +219,8 @@ impl Way<'_> {
         let mut segment = Segment::default();
         let mut train: Option<Train> = None;
         let mut more = at_end;
-        while left > 0 {
+        let mut sent = 0;
+        while left > 0 && sent < most_trains {
             let Some(what) = tcp.poll_transmit(now, &mut segment) else {
                 more = More::No;
                 break;
@@ -392,7 +231,8 @@ impl Way<'_> {
             if !train.as_mut().is_some_and(joins)
                 && let Some(done) = train.take()
             {
-                go(tcp, &done);
+                // The segment that does not join begins one more, with which the loop ends.
+                sent = go(tcp, &done, egress, sink);
             }
             let last = train.get_or_insert_with(|| Train {
                 ecn: ecn_of(what, &segment),
@@ -404,10 +244,8 @@ impl Way<'_> {
                 last.lengthen(count);
                 left -= count;
             }
-            if let Some(done) = train.take_if(|train| train.full)
-                && go(tcp, &done)
-            {
-                return at_end;
+            if let Some(done) = train.take_if(|train| train.full) {
+                sent = go(tcp, &done, egress, sink);
             }
             if flush == Flush::Burst && !tcp.endpoint().is_in_burst() {
                 more = More::No;
@@ -415,7 +253,10 @@ impl Way<'_> {
             }
         }
         if let Some(last) = train {
-            go(tcp, &last);
+            go(tcp, &last, egress, sink);
+        }
+        if offloads {
+            stats.packets_out += egress.send_waiting(tcp, sink);
         }
         more
     }

@@ -149,6 +149,45 @@ fn trains_are_what_a_device_cuts_and_sums_into_the_segments_meant() {
     }
 }
 
+/// A device without offloads that takes packets in parts.
+#[derive(Default)]
+struct InParts(Vec<Vec<u8>>);
+
+impl Sink for InParts {
+    fn send(&mut self, packet: &[u8]) {
+        self.0.push(packet.to_vec());
+    }
+
+    fn takes_parts(&self) -> bool {
+        true
+    }
+
+    fn send_frame(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) {
+        assert_eq!(*header, VnetHeader::default(), "nothing is left to the device");
+        self.0.push(packet.concat());
+    }
+}
+
+#[test]
+fn packets_in_parts_are_those_that_others_get_whole() {
+    for addresses in [["192.0.2.1", "192.0.2.2"], ["2001:db8::1", "2001:db8::2"]] {
+        let [whole, in_parts] = [false, true].map(|in_parts| {
+            let mut linked = Linked::new(addresses);
+            let (now, id) = (linked.now, linked.id);
+            linked.client.write(now, id, &stream(9001)).unwrap();
+            let mut packets = InParts::default();
+            if in_parts {
+                while linked.client.poll_transmit(now, &mut packets) {}
+            } else {
+                while linked.client.poll_transmit(now, &mut |packet: &[u8]| packets.send(packet)) {}
+            }
+            packets.0
+        });
+        assert!(whole.len() > 6);
+        assert_eq!(whole, in_parts);
+    }
+}
+
 #[test]
 fn one_super_packet_is_acknowledged_once_and_at_once() {
     let mut linked = Linked::new(VERSIONS[0]);
