@@ -98,8 +98,10 @@ pub(crate) fn exchange<D: Device>(host: &mut Host, device: &mut D, batch: &mut B
     out.lost += out.device.flush();
     batch.clear();
     let received = out.device.receive(batch);
+    // All of them have arrived by now.
+    let now = clock.now();
     for (header, packet) in batch.iter() {
-        host.on_frame(clock.now(), header, packet, &mut out);
+        host.on_frame(now, header, packet, &mut out);
     }
     out.lost += out.device.flush();
     let (more, lost) = (more || !batch.is_empty(), out.lost);
