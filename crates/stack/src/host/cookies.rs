@@ -21,8 +21,8 @@
 //!
 //! Deviations. From RFC 6528: a cookie does not grow with time, so a segment of an earlier connection along the same path
 //! is an old duplicate by chance only. Where the path had a connection within the last minute (TIME-WAIT), no cookie is
-//! sent, but a half-open connection kept. From Linux: the MSS is never larger than the peer's; data
-//! without a valid cookie is not answered by a reset.
+//! sent, but a half-open connection kept. From Linux: the MSS is never larger than the peer's; an
+//! ACK without a valid cookie is not answered by a reset.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -155,9 +155,9 @@ impl Host {
         let (options, crowded) = (listener.options, listener.is_crowded());
         let Some(syn) = syn_of(&self.secret, now, &path, ack) else {
             self.stats.cookies_refused += 1;
-            // Data that came in front of the ACK that opens its connection says nothing of the peer's ISN. A reset would end
-            // that connection, as Linux's does. The peer sends the data again.
-            return if ack.sequence_len() > 0 { Addressee::Later } else { Addressee::Nobody };
+            // What comes in front of the ACK that opens its connection does not say the peer's ISN. A reset would end that
+            // connection, as Linux's does.
+            return Addressee::Later;
         };
         if crowded || !self.has_place() {
             // The peer sends again, and finds room then, or too late.

@@ -2,7 +2,7 @@
 //!
 //! `RECOUP_CONNECTIONS=N` runs so many connections (some thousands by default), in networks of up to some thousands each.
 //! `RECOUP_SEED=S` begins with another seed. A failure names the seed of its network: with `RECOUP_SEED` and
-//! `RECOUP_CONNECTIONS=1` that network runs alone.
+//! `RECOUP_CONNECTIONS=1` that network runs alone, and `RECOUP_PORT=P` prints the packets of a connection.
 
 mod network;
 

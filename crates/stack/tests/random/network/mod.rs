@@ -46,6 +46,7 @@ use recoup_wire::{Endpoints, decode};
 use settings::Plan;
 use std::{
     collections::{HashMap, HashSet},
+    sync::LazyLock,
     time::Duration,
 };
 pub use verdict::{Summary, of_seed};
@@ -113,6 +114,7 @@ impl Sink for Out<'_> {
         let (len, most) = (packet.len(), self.mtu);
         assert!(len <= most.into(), "a packet of {len} bytes, MTU {most}: {:?}", decode(packet));
         *self.taken += 1;
+        trace(self.now, "sent", packet);
         self.room = self.room.saturating_sub(1);
         if self.path.forward(self.now, self.from, packet) == Fate::Lost
             && let Ok(decoded) = decode(packet)
@@ -217,6 +219,7 @@ impl Network {
         let now = self.now;
         if let Some(node) = self.nodes.get_mut(packet.to) {
             node.given += 1;
+            trace(now, "arrives", &packet.bytes);
             let Node { host, mtu, room, taken, .. } = node;
             let (path, lost) = (&mut self.path, &mut self.lost);
             let mut out = Out { path, lost, now, from: packet.to, mtu: *mtu, room: *room, taken };
@@ -272,4 +275,15 @@ fn listen(host: &mut Host, number: usize, choices: &mut Choices<'_>) -> Vec<List
         }
     }
     listeners
+}
+
+/// Prints a packet if it is to or from the port that `RECOUP_PORT` says, to analyze a failure.
+fn trace(now: Instant, what: &str, packet: &[u8]) {
+    static PORT: LazyLock<Option<u16>> = LazyLock::new(|| std::env::var("RECOUP_PORT").ok()?.parse().ok());
+    if let Some(port) = *PORT
+        && let Ok(decoded) = decode(packet)
+        && [decoded.endpoints.src.port(), decoded.endpoints.dst.port()].contains(&port)
+    {
+        println!("{now:?} {what} {} {}", decoded.endpoints.src, decoded.segment);
+    }
 }

@@ -13,9 +13,10 @@ const LAST_HOURS: Duration = Duration::from_secs(3 * 3600);
 /// How long TIME-WAIT lasts, and fragments wait, at most.
 const LAST_MINUTES: Duration = Duration::from_secs(130);
 
-/// Losses that may break a connection off: retransmissions of a SYN, and of data.
+/// Losses that may break a connection off: of SYNs, and of data. A sender that was let go of gives up after four minutes
+/// without an ACK, which few timeouts fill once round trips took seconds.
 const LOST_SYNS: u32 = 3;
-const LOST_SEGMENTS: u32 = 6;
+const LOST_SEGMENTS: u32 = 4;
 
 /// What became of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
