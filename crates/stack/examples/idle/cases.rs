@@ -3,7 +3,7 @@
 use crate::peer::{ANSWER, Peers, REQUEST, SERVER, peer};
 use recoup_stack::{
     Config, Stack, TcpListener, TcpStream, Turn, blocking,
-    device::Parking,
+    device::{Parking, Wait},
     host::{ConnectionId, Host, Read as Taken, Secret},
 };
 use recoup_units::Instant;
@@ -12,6 +12,7 @@ use std::{
     error::Error,
     io::{self, Read, Write},
     net::SocketAddr,
+    sync::{Arc, atomic::Ordering},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -66,7 +67,7 @@ fn host_accepts(connections: u32, asks: bool) -> Result<Box<dyn Any>, Box<dyn Er
     let mut peers = Peers { asks, ..Peers::default() };
     let (mut now, mut accepted) = (Instant::ZERO, Vec::<ConnectionId>::new());
     while (accepted.len() as u32) < connections {
-        peers.until = (peers.next + 100).min(connections);
+        peers.until.store((peers.next + 100).min(connections), Ordering::Relaxed);
         settle(&mut host, now, &mut peers);
         let before = accepted.len();
         while let Some(id) = host.accept(listener) {
@@ -127,7 +128,7 @@ fn streams_accept(connections: u32, asks: bool, waits: bool) -> Result<Box<dyn A
     let listener = TcpListener::bind(&stack, SERVER)?;
     let mut streams = Vec::<TcpStream>::new();
     for number in 0..connections {
-        runner.device().until = number + 1;
+        runner.device().until.store(number + 1, Ordering::Relaxed);
         let (stream, _) = wait(&mut runner, |context| listener.poll_accept(context))?;
         if asks {
             let mut into = [0; REQUEST as usize];
@@ -170,12 +171,17 @@ fn streams_connect(connections: u32) -> Result<Box<dyn Any>, Box<dyn Error>> {
 }
 
 fn blocking_accept(connections: u32) -> Result<Box<dyn Any>, Box<dyn Error>> {
-    let peers = Peers { asks: true, until: connections, ..Peers::default() };
-    let stack = blocking::Stack::new(Parking::new(peers), config(connections))?;
-    let options = recoup_stack::TcpOptions { backlog: connections as usize, ..Default::default() };
-    let listener = blocking::TcpListener::bind_with(&stack, SERVER, &options)?;
+    let peers = Peers { asks: true, ..Peers::default() };
+    let until = Arc::clone(&peers.until);
+    let device = Parking::new(peers);
+    let waker = device.waker();
+    let stack = blocking::Stack::new(device, config(connections))?;
+    let listener = blocking::TcpListener::bind(&stack, SERVER)?;
     let mut streams = Vec::<blocking::TcpStream>::new();
-    for _ in 0..connections {
+    for number in 0..connections {
+        // No SYN may come before there is a listener.
+        until.store(number + 1, Ordering::Relaxed);
+        waker.wake_by_ref();
         let (mut stream, _): (_, SocketAddr) = listener.accept()?;
         stream.read_exact(&mut [0; REQUEST as usize])?;
         stream.write_all(&[0; ANSWER as usize])?;

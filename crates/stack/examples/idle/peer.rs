@@ -9,6 +9,10 @@ use std::{
     collections::VecDeque,
     io,
     net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -29,7 +33,7 @@ pub fn peer(number: u32) -> SocketAddr {
 pub struct Peers {
     /// Peers that have yet to connect, by number.
     pub next: u32,
-    pub until: u32,
+    pub until: Arc<AtomicU32>,
     /// Whether peers that connect send a request.
     pub asks: bool,
     /// Packets for the stack.
@@ -55,7 +59,7 @@ impl Peers {
 
     /// A packet for the stack: an answer, or else the SYN of the next peer.
     pub fn take(&mut self) -> Option<Vec<u8>> {
-        if self.packets.is_empty() && self.next < self.until {
+        if self.packets.is_empty() && self.next < self.until.load(Ordering::Relaxed) {
             let path = Endpoints { src: peer(self.next), dst: SERVER };
             let (seq, flags) = (SeqNumber(self.next), Flags::SYN);
             self.put(
@@ -116,6 +120,10 @@ impl Device for Peers {
     }
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<()> {
-        if self.packets.is_empty() && self.next >= self.until { Poll::Pending } else { Poll::Ready(()) }
+        if self.packets.is_empty() && self.next >= self.until.load(Ordering::Relaxed) {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
     }
 }
