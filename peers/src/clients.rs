@@ -48,6 +48,8 @@ impl Exchanges {
 pub fn connections(to: SocketAddr, time: Duration) -> Result<Exchanges, Failed> {
     let [lowest, highest] = PORTS;
     fs::write("/proc/sys/net/ipv4/ip_local_port_range", format!("{lowest} {highest}"))?;
+    // The first packets may wait for the link, and for the address of the other end.
+    read_answer(&mut connect(to)?, SHORT_ANSWER)?;
     exchange(
         time,
         MOST_CONNECTIONS,

@@ -6,6 +6,7 @@ use recoup_stack::{
     Config, Driver, TcpOptions,
     host::{ConnectionId, Host, HostError, Read, Secret},
 };
+use recoup_units::Instant;
 use std::{collections::HashMap, net::SocketAddr, time::Duration};
 
 pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
@@ -51,8 +52,8 @@ struct Answer {
 impl Answer {
     /// Reads requests and writes what the connection takes.
     fn advance(&mut self, driver: &mut Driver<TunDevice>, id: ConnectionId) -> Result<(), HostError> {
+        let now = driver.now();
         loop {
-            let now = driver.now();
             while self.left > 0 {
                 let left = usize::try_from(self.left).unwrap_or(usize::MAX);
                 let taken = driver.host.write_with(now, id, |room| {
@@ -65,15 +66,19 @@ impl Answer {
                     return Ok(());
                 }
             }
-            if !self.read_request(driver, id)? {
+            if !self.read_request(now, driver, id)? {
                 return if self.closed { driver.host.close(now, id) } else { Ok(()) };
             }
         }
     }
 
     /// Reads what has arrived of a request; whether it is complete.
-    fn read_request(&mut self, driver: &mut Driver<TunDevice>, id: ConnectionId) -> Result<bool, HostError> {
-        let now = driver.now();
+    fn read_request(
+        &mut self,
+        now: Instant,
+        driver: &mut Driver<TunDevice>,
+        id: ConnectionId,
+    ) -> Result<bool, HostError> {
         let mut bytes = [0; REQUEST];
         while !self.closed {
             let wanted = REQUEST - self.request.len();
