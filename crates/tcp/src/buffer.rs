@@ -4,6 +4,7 @@
 //! dropped once acknowledged. Data that arrived in order is appended, and read at the front.
 
 use recoup_units::{Offset, Span};
+use std::cell::RefCell;
 
 /// The bytes of one stream from an offset on, in a ring buffer.
 #[derive(Clone, Debug)]
@@ -14,17 +15,34 @@ pub struct Buffer {
     /// The ring index of the first byte held.
     head: usize,
     len: usize,
+    /// All bytes of a ring of [`LEAST_RING`] bytes from here on are zero. Of others it says nothing.
+    written: u16,
 }
 
 impl Default for Buffer {
     /// An empty buffer for a stream whose first byte follows the SYN.
     fn default() -> Self {
-        Self { start: Offset::DATA, ring: Box::default(), head: 0, len: 0 }
+        Self { start: Offset::DATA, ring: Box::default(), head: 0, len: 0, written: 0 }
     }
 }
 
 /// The smallest ring, in bytes.
 const LEAST_RING: usize = 4096;
+
+/// The most rings of [`LEAST_RING`] bytes that a thread keeps for buffers to come.
+const MOST_SPARE: usize = 32;
+
+thread_local! {
+    /// Rings, all zero, that buffers gave back. Otherwise each request and each short answer would allocate and clear one.
+    static SPARE: RefCell<Vec<Box<[u8]>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A ring of `len` zeros.
+fn take_ring(len: usize) -> Box<[u8]> {
+    // A thread that ends has no spare rings any more.
+    let spare = (len == LEAST_RING).then(|| SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten());
+    spare.flatten().unwrap_or_else(|| vec![0; len].into_boxed_slice())
+}
 
 /// The largest remainder, in bytes, that is moved to the front of the ring: about a partial segment.
 const MOST_MOVED: usize = 2048;
@@ -50,14 +68,31 @@ impl Buffer {
         self.start = Offset::DATA;
         (self.head, self.len) = (0, 0);
         if self.ring.len() > memory {
-            self.ring = Box::default();
+            self.drop_ring();
         }
     }
 
     /// Frees the memory if no byte is held. For a stream that has ended.
     pub fn give_back_memory(&mut self) {
         if self.is_empty() {
-            (self.ring, self.head) = (Box::default(), 0);
+            self.drop_ring();
+        }
+    }
+
+    /// Gives up the ring, whose bytes no other buffer will see.
+    fn drop_ring(&mut self) {
+        let mut ring = std::mem::take(&mut self.ring);
+        let written = usize::from(std::mem::take(&mut self.written));
+        self.head = 0;
+        if ring.len() == LEAST_RING {
+            // A thread that ends frees it.
+            let _ = SPARE.try_with(|spare| {
+                let mut spare = spare.borrow_mut();
+                if spare.len() < MOST_SPARE {
+                    ring[..written].fill(0);
+                    spare.push(ring);
+                }
+            });
         }
     }
 
@@ -127,11 +162,13 @@ impl Buffer {
 
     /// Moves the bytes to a ring of `len` bytes.
     fn move_to(&mut self, len: usize) {
-        let mut ring = vec![0; len].into_boxed_slice();
+        let mut ring = take_ring(len);
         let [front, back] = self.between(0, self.len);
         ring[..front.len()].copy_from_slice(front);
         ring[front.len()..self.len].copy_from_slice(back);
-        (self.ring, self.head) = (ring, 0);
+        self.drop_ring();
+        self.ring = ring;
+        self.written = self.len.min(LEAST_RING) as u16;
     }
 
     /// The ring positions of bytes `from` to `to`, counted from the first byte held: the start and the length
@@ -157,6 +194,7 @@ impl Buffer {
             return [&mut [], &mut []];
         }
         let (at, front, back) = self.places(from, to);
+        self.written = self.written.max((at + front).min(LEAST_RING) as u16);
         let (begin, rest) = self.ring.split_at_mut(at);
         [&mut rest[..front], &mut begin[..back]]
     }
@@ -209,6 +247,7 @@ impl Buffer {
         let end = self.head + self.len;
         if self.len <= MOST_MOVED && end <= self.ring.len() {
             self.ring.copy_within(self.head..end, 0);
+            self.written = self.written.max(self.len as u16);
             self.head = 0;
         }
     }

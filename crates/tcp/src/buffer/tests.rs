@@ -133,3 +133,38 @@ fn room_for_much_takes_memory_for_what_is_written() {
     }
     assert_eq!((buffer.len(), buffer.memory()), (1 << 20, 1 << 20));
 }
+
+#[test]
+fn a_ring_that_is_used_again_shows_nothing_of_the_stream_before() {
+    let spare = || SPARE.with(|spare| spare.borrow().len());
+    for (first, read, second) in [(100, 100, 0), (4096, 4090, 3000), (3000, 1500, 2500), (2500, 2400, 1), (0, 0, 0)] {
+        let mut buffer = Buffer::default();
+        buffer.append(&vec![7; first]);
+        buffer.take(read);
+        buffer.append(&vec![8; second]);
+        buffer.append_with(30, |room| {
+            room.fill(9);
+            0
+        });
+        buffer.take(usize::MAX);
+        assert_eq!(spare(), 0);
+        buffer.give_back_memory();
+        assert_eq!(spare(), 1, "{first}, {read}, {second}");
+        Buffer::default().append_with(LEAST_RING, |room| {
+            assert_eq!(room, [0; LEAST_RING], "{first}, {read}, {second}");
+            0
+        });
+        assert_eq!(spare(), 0);
+    }
+}
+
+#[test]
+fn a_thread_keeps_few_rings() {
+    let mut buffers: Vec<_> = (0..2 * MOST_SPARE).map(|_| Buffer::default()).collect();
+    for buffer in &mut buffers {
+        buffer.append(b"short");
+        buffer.take(5);
+    }
+    buffers.iter_mut().for_each(Buffer::give_back_memory);
+    assert_eq!(SPARE.with(|spare| spare.borrow().len()), MOST_SPARE);
+}
