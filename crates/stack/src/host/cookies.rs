@@ -156,8 +156,8 @@ impl Host {
         let Some(syn) = syn_of(&self.secret, now, &path, ack) else {
             self.stats.cookies_refused += 1;
             // What comes in front of the ACK that opens its connection does not say the peer's ISN. A reset would end that
-            // connection, as Linux's does.
-            return Addressee::Later;
+            // connection, as Linux's does. But it may be for a connection of another host with this address.
+            return if self.has_others_to_ask() { Addressee::Nobody } else { Addressee::Later };
         };
         if crowded || !self.has_place() {
             // The peer sends again, and finds room then, or too late.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     Config,
-    host::{ConnectionId, Read},
+    host::{ConnectionId, Place, Read},
 };
 use recoup_tcp::Ecn;
 use recoup_wire::{Payload, decode, encode};
@@ -213,5 +213,20 @@ fn what_comes_in_front_of_the_ack_with_the_cookie_does_not_end_its_connection() 
         assert_eq!(hand_in(&mut host, ms(30_050), &from(99, early)), []);
     }
     hand_in(&mut host, ms(30_051), &from(99, first));
+    assert!(opened(&mut host).is_some());
+}
+
+#[test]
+fn an_ack_without_a_cookie_may_be_for_another_host_with_the_address() {
+    let mut host = flooded(|_| ());
+    host.set_place(Place { number: 0, of: 2 });
+    let answer = hand_in(&mut host, ms(0), &from(99, syn(all_options())))[0];
+    let wrong = Segment { ack: answer.seq, ..ack_of(&answer, 0) };
+    assert_eq!(hand_in(&mut host, ms(0), &from(99, wrong)), []);
+    let stray = host.next_stray().expect("a stray");
+    // The last host that is asked does not answer it.
+    host.on_stray(ms(0), &stray, &mut |_: &[u8]| panic!("an answer"));
+    assert!(host.next_stray().is_none());
+    hand_in(&mut host, ms(0), &from(99, ack_of(&answer, 0)));
     assert!(opened(&mut host).is_some());
 }
