@@ -18,6 +18,9 @@ const CONNECTIONS: u32 = 2000;
 /// Bytes of one connection at most, with its socket. Beside them the allocator takes some 20 bytes.
 const MOST: usize = 2200;
 
+/// Bytes of small rings that the thread keeps for buffers to come, whatever the number of connections.
+const SPARE: usize = 32 * 4096;
+
 #[test]
 fn an_idle_connection_takes_little() {
     // Connections that are closed would take memory while the next ones are measured.
@@ -33,7 +36,12 @@ fn an_idle_connection_takes_little() {
         if let Some((host, ids)) = kept.downcast_ref::<(Host, Vec<ConnectionId>)>() {
             assert_eq!((host.connections(), ids.len()), (CONNECTIONS as usize, CONNECTIONS as usize));
             let counted = host.memory() / CONNECTIONS as usize;
-            assert!(counted >= each - 20 && counted < each + 200, "{}: counts {counted} bytes of {each}", case.name);
+            let beside = 20 + SPARE / CONNECTIONS as usize;
+            assert!(
+                counted + beside >= each && counted < each + 200,
+                "{}: counts {counted} bytes of {each}",
+                case.name
+            );
         }
         all.push(kept);
     }
