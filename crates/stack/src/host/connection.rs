@@ -139,8 +139,21 @@ impl Connection {
         }
     }
 
+    /// Lets the send buffer grow with the congestion window. That must happen before a writer that waits for room is looked
+    /// after, too: there may be much in a buffer that has grown (Linux `tcp_new_space`).
+    pub fn widen_send_buffer(&mut self) {
+        let limits = self.tcp.limits();
+        if limits.buffer < self.growth.send {
+            let buffer = self.tcp.wanted_send_buffer().min(self.growth.send);
+            if buffer > limits.buffer {
+                self.tcp.set_limits(SendLimits { buffer, ..limits });
+            }
+        }
+    }
+
     /// Notes what there is to tell its owner, and says whether there is anything.
     pub fn note_news(&mut self, now: Instant) -> bool {
+        self.widen_send_buffer();
         let notices = self.tcp.notices();
         if notices.opened && !self.opened {
             self.opened = true;

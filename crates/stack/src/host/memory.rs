@@ -158,14 +158,7 @@ impl Host {
     /// there is more.
     pub(super) fn writable(&mut self, id: ConnectionId, wanted: usize) -> Result<usize, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let limits = connection.tcp.limits();
-        if connection.tcp.queued() + wanted as u64 > limits.buffer {
-            let most = connection.growth.send;
-            let buffer = connection.tcp.wanted_send_buffer().min(most);
-            if buffer > limits.buffer {
-                connection.tcp.set_limits(SendLimits { buffer, ..limits });
-            }
-        }
+        connection.widen_send_buffer();
         let fits = self.writable_now(index);
         let connection = self.table.at_mut(index).ok_or(HostError::Unknown)?;
         let lacks = fits < wanted && connection.tcp.has_room() && !connection.tcp.is_write_shut();

@@ -101,3 +101,27 @@ fn what_arrives_is_announced_although_nothing_can_be_sent() {
     let event = pair.server.next_event().unwrap();
     assert!((event.connection, event.readable) == (theirs, true), "{event:?}");
 }
+
+#[test]
+fn a_writer_that_waits_for_room_is_told_of_a_buffer_that_has_grown() {
+    // The limit on unsent data stops writers before the buffer is full, so that it is no write that finds it too small.
+    let mut pair = Pair::new();
+    pair.client.config.tcp.tune_buffers = true;
+    pair.client.config.tcp.unsent = 10_000;
+    pair.client.config.tcp.send_buffer = 1 << 20;
+    let (ours, theirs) = pair.open();
+    let (chunk, mut into, mut received) = ([1; 512], [0; 65_536], 0);
+    for _ in 0..200 {
+        while pair.client.write(pair.now, ours, &chunk).unwrap() == chunk.len() {}
+        pair.run(1);
+        while let Read::Bytes(count) = pair.server.read(pair.now, theirs, &mut into).unwrap() {
+            received += count;
+        }
+    }
+    let (limits, wanted) = {
+        let connection = pair.client.table.get(ours).unwrap();
+        (connection.tcp.limits(), connection.tcp.wanted_send_buffer())
+    };
+    assert!(limits.buffer >= wanted.min(1 << 20) && wanted > 30_000, "{limits:?}, {wanted} wanted");
+    assert!(received > 100_000, "{received}");
+}
