@@ -118,7 +118,7 @@ impl Host {
     fn addressee(&mut self, now: Instant, decoded: &Decoded, sink: &mut dyn Sink) -> Addressee {
         let path = decoded.endpoints.reverse();
         let Some(index) = self.table.find_again(&path) else {
-            if let Some(found) = self.half_open_addressee(&path, &decoded.segment) {
+            if let Some(found) = self.half_open_addressee(now, &path, decoded) {
                 return found;
             }
             return match self.time_waits.on_segment(now, &path, &decoded.segment, self.config.most_time_waits) {
@@ -152,14 +152,25 @@ impl Host {
     }
 
     /// Whom a segment of a half-open connection is for: the connection, if there is room for it once it is open.
-    fn half_open_addressee(&mut self, path: &Endpoints, segment: &Segment) -> Option<Addressee> {
-        let listener = self.half_open.get(path)?.listener;
+    fn half_open_addressee(&mut self, now: Instant, path: &Endpoints, decoded: &Decoded) -> Option<Addressee> {
+        let (listener, isn) = self.half_open.get(path).map(|kept| (kept.listener, kept.half.isn()))?;
+        let segment = &decoded.segment;
         let crowded = self.listeners.get_mut(listener).is_some_and(|listener| listener.is_crowded());
         let full = crowded || !self.has_place();
         if !self.has_memory_for_state() || full && !segment.flags.intersects(Flags::RST | Flags::SYN) {
             // The peer sends again, and so does this side with its SYN-ACK.
             self.stats.syns_dropped += 1;
             return Some(Addressee::Later);
+        }
+        // An earlier copy of its SYN may have been answered with a cookie, which the peer has taken.
+        let ack_alone = segment.flags.contains(Flags::ACK) && !segment.flags.intersects(Flags::RST | Flags::SYN);
+        if ack_alone
+            && segment.ack != isn + 1
+            && let found @ Addressee::Connection(_) = self.take_cookie(now, listener, decoded)
+        {
+            self.half_open.take(path);
+            self.listeners.give_place(listener);
+            return Some(found);
         }
         self.reopen(path).map(Addressee::Connection)
     }

@@ -230,3 +230,22 @@ fn an_ack_without_a_cookie_may_be_for_another_host_with_the_address() {
     hand_in(&mut host, ms(0), &from(99, ack_of(&answer, 0)));
     assert!(opened(&mut host).is_some());
 }
+
+#[test]
+fn a_cookie_counts_although_a_copy_of_the_syn_found_room() {
+    let mut host = flooded(|_| ());
+    let cookie = hand_in(&mut host, ms(0), &from(99, syn(all_options())))[0];
+    // One of the others gives up, so that the next copy of the SYN is remembered.
+    let reset = Segment { seq: SeqNumber(1), flags: Flags::RST, ..Segment::default() };
+    hand_in(&mut host, ms(1), &from(1, reset));
+    let other = hand_in(&mut host, ms(1), &from(99, syn(all_options())))[0];
+    assert_ne!(cookie.seq, other.seq);
+    assert_eq!(host.half_open(), BACKLOG);
+    hand_in(&mut host, ms(2), &from(99, ack_of(&cookie, 3)));
+    let id = opened(&mut host).expect("a connection");
+    assert_eq!((host.half_open(), host.connections()), (BACKLOG - 1, 1));
+    assert_eq!(host.read(ms(2), id, &mut [0; 9]), Ok(Read::Bytes(3)));
+    // The place is free again.
+    assert_eq!(hand_in(&mut host, ms(3), &from(98, syn(all_options()))).len(), 1);
+    assert_eq!((host.half_open(), host.stats().cookies_sent), (BACKLOG, 1));
+}
