@@ -164,13 +164,17 @@ impl Host {
         }
         // An earlier copy of its SYN may have been answered with a cookie, which the peer has taken.
         let ack_alone = segment.flags.contains(Flags::ACK) && !segment.flags.intersects(Flags::RST | Flags::SYN);
-        if ack_alone
-            && segment.ack != isn + 1
-            && let found @ Addressee::Connection(_) = self.take_cookie(now, listener, decoded)
-        {
-            self.half_open.take(path);
-            self.listeners.give_place(listener);
-            return Some(found);
+        if ack_alone && segment.ack != isn + 1 {
+            match self.take_cookie(now, listener, decoded) {
+                Addressee::Nobody => {}
+                found => {
+                    if matches!(found, Addressee::Connection(_)) {
+                        self.half_open.take(path);
+                        self.listeners.give_place(listener);
+                    }
+                    return Some(found);
+                }
+            }
         }
         self.reopen(path).map(Addressee::Connection)
     }
