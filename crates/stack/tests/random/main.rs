@@ -31,8 +31,8 @@ fn whatever_happens_every_byte_arrives_once_and_in_order() {
         }
     }
     println!("seeds {first} to {}: {all:?}", seed - 1);
-    // Networks without any excuse must be among them.
-    assert!(all.delivered > all.begun / 3, "{all:?}");
+    // Networks without any excuse must be among many.
+    assert!(connections < 5000 || all.delivered > all.begun / 3, "{all:?}");
 }
 
 #[test]
