@@ -32,7 +32,7 @@ fn whatever_happens_every_byte_arrives_once_and_in_order() {
     }
     println!("seeds {first} to {}: {all:?}", seed - 1);
     // Networks without any excuse must be among many.
-    assert!(connections < 5000 || all.delivered > all.begun / 3, "{all:?}");
+    assert!(connections < 5000 || all.delivered > all.begun / 5, "{all:?}");
 }
 
 #[test]

@@ -228,9 +228,11 @@ fn what_was_sacked_when_the_path_mtu_fell_is_cut_once_the_receiver_reneged() {
     send_all(&mut flow, 240);
     let (at, timer) = flow.sender.next_timer().unwrap();
     flow.sender.on_timer(at, timer);
-    assert_eq!(flow.count(Event::Reneged), 1);
+    let reneged = flow.sender.drain_events().any(|(_, event)| event == Event::Reneged);
+    assert!(reneged);
     flow.sender.cut_larger_segments();
     flow.sender.check().unwrap();
     let largest = flow.sender.board().iter().map(|segment| segment.span.len()).max();
     assert!(largest <= Some(501), "{largest:?} bytes");
+    send_all(&mut flow, 280);
 }
