@@ -29,7 +29,7 @@ use std::{net::SocketAddr, time::Duration};
 use recoup_units::Instant;
 use recoup_wire::{Decoded, Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
-use super::{Host, ListenerId, Secret, Sink, connection::Origin, half_open::Begins, input::Addressee};
+use super::{Host, ListenerId, Secret, Sink, connection::Origin, half_open::Begins, input::Addressee, memory::Budget};
 use crate::TcpOptions;
 
 /// The sizes that a cookie can say, in bytes. The least is what an endpoint takes at least.
@@ -122,7 +122,9 @@ impl Host {
             syn.options = Options { mss: syn.options.mss, ..Options::NONE };
             syn.flags = Flags::SYN;
         }
-        let index = self.open(path, Some(options), Origin::Admitted, Begins { isn, receive_buffer: None });
+        // The connection may begin with less than others do now, and must not take back what the SYN-ACK offered.
+        let receive_buffer = Some(Budget::least_receive(options));
+        let index = self.open(path, Some(options), Origin::Admitted, Begins { isn, receive_buffer });
         let answer = self.table.at_mut(index).and_then(|connection| {
             connection.tcp.deliver(now, &syn, &[]);
             let mut answer = Segment::default();

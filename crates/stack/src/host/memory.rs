@@ -65,6 +65,12 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
+    /// The smallest receive buffer that a connection may begin with, in bytes.
+    pub fn least_receive(options: &TcpOptions) -> u64 {
+        let most = options.endpoint.receive_buffer;
+        if options.tune_buffers { FIRST_RECEIVE[0].min(most) } else { most }
+    }
+
     /// The buffers that a new connection beside `others` begins with, and what they may grow to. Those of fixed size have
     /// it at once.
     pub fn first(memory: usize, others: usize, options: &TcpOptions) -> (u64, SendLimits, Growth) {

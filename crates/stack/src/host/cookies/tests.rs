@@ -87,6 +87,8 @@ fn a_cookie_opens_a_connection_with_all_that_the_syn_said() {
     let answer = answers[0];
     assert_eq!(answer.flags, Flags::SYN | Flags::ACK | Flags::ECE);
     assert_eq!((answer.options.window_scale.is_some(), answer.options.sack_permitted), (true, true));
+    // Whatever memory there is when the ACK comes.
+    assert_eq!(answer.window, 4096);
     let stamp = answer.options.timestamps.unwrap().value;
     assert!((29_937..=30_001).contains(&stamp), "{stamp}");
     assert_eq!((host.connections(), host.half_open(), host.stats().cookies_sent), (0, BACKLOG, 1));
