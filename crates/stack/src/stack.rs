@@ -58,7 +58,19 @@ impl Stack {
     /// As [`with_runner`](Self::with_runner); and when there are more than 65,535 devices.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn group_with_runners<D: Device>(devices: Vec<D>, config: &Config) -> io::Result<Vec<(Self, Runner<D>)>> {
-        let (secret, clock) = (Secret::draw()?, Clock::start());
+        Self::group_with_secret(devices, config, &Secret::draw()?)
+    }
+
+    /// As `group_with_runners`, with a secret of the caller's.
+    ///
+    /// # Errors
+    /// When an address or a device's MTU cannot be used, and when there are more than 65,535 devices.
+    pub fn group_with_secret<D: Device>(
+        devices: Vec<D>,
+        config: &Config,
+        secret: &Secret,
+    ) -> io::Result<Vec<(Self, Runner<D>)>> {
+        let clock = Clock::start();
         let of = u16::try_from(devices.len()).map_err(|_| {
             let line = format!("{} devices for one group of stacks: expected 65535 at most", devices.len());
             io::Error::new(io::ErrorKind::InvalidInput, line)

@@ -254,7 +254,7 @@ impl Network {
 
     fn check_memory(host: &Host) {
         // What senders keep of segments grows where a path takes only smaller ones from now on. Nobody foresees that.
-        let (memory, most) = (host.memory(), host.config().memory + host.config().memory / 16);
+        let (memory, most) = (host.memory(), host.config().memory / 8 * 9);
         assert!(memory <= most, "{memory} bytes of memory for {} connections: {most} at most", host.connections());
     }
 
