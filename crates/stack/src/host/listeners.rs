@@ -307,6 +307,7 @@ impl Host {
     pub fn admit(&mut self, now: Instant, path: &Endpoints, options: &TcpOptions) -> Result<ConnectionId, HostError> {
         let syn = self.listeners.take_syn(path).ok_or(HostError::Unknown)?;
         if !self.has_place() {
+            self.stats.syns_dropped += 1;
             return Err(HostError::Exhausted(path.dst));
         }
         Ok(self.answer(now, path, options, syn))
