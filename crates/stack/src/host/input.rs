@@ -201,8 +201,11 @@ impl Host {
         };
         if options.decide_first {
             return match self.listeners.keep_syn(now, id, path, decoded.segment, least) {
-                true => Addressee::Later,
-                false => Addressee::Nobody,
+                Some(displaced) => {
+                    self.stats.syns_dropped += displaced;
+                    Addressee::Later
+                }
+                None => Addressee::Nobody,
             };
         }
         let crowded = self.listeners.get_mut(id).is_none_or(|listener| listener.is_crowded());

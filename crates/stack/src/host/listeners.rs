@@ -133,7 +133,8 @@ impl Listeners {
         }
     }
 
-    /// Keeps a SYN until the application has decided. One that waits already stays.
+    /// Keeps a SYN until the application has decided. One that waits already stays. Returns
+    /// how many others made room for it; `None` if it is not kept.
     pub fn keep_syn(
         &mut self,
         now: Instant,
@@ -141,18 +142,20 @@ impl Listeners {
         path: Endpoints,
         segment: Segment,
         least_isn: Option<SeqNumber>,
-    ) -> bool {
+    ) -> Option<u64> {
         if self.waiting.contains_key(&path) {
-            return true;
+            return Some(0);
         }
         self.forget_old(now, id);
+        let mut displaced = 0;
         if !self.take_place(id) {
             // The oldest that the application has not seen makes room: a SYN of a flood, rather than a client that waits
             // (RFC 4987 §3.4). It is not answered.
             let oldest = self.by_id.get_mut(&id).and_then(|listener| listener.unseen.pop_front());
             if oldest.and_then(|path| self.take_syn(&path)).is_none() || !self.take_place(id) {
-                return false;
+                return None;
             }
+            displaced = 1;
         }
         self.waiting.insert(path, Waiting { listener: id, segment, least_isn, since: now });
         if let Some(listener) = self.by_id.get_mut(&id) {
@@ -161,7 +164,7 @@ impl Listeners {
                 self.asking.push_back(id);
             }
         }
-        true
+        Some(displaced)
     }
 
     /// Forgets SYNs of a listener whose sender has given up.
