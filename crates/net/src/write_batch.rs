@@ -92,9 +92,8 @@ impl WriteBatch {
 
     /// Returns how many packets the kernel has written or refused, and how many it refused.
     fn submit_to_ring(&mut self, tun: &Tun) -> (usize, u64) {
-        let (mut written, mut refused) = (0, 0);
         let Some(ring) = &mut self.ring else {
-            return (written, refused);
+            return (0, 0);
         };
         let fd = types::Fd(tun.as_fd().as_raw_fd());
         let mut queue = ring.submission();
@@ -102,25 +101,14 @@ impl WriteBatch {
             let write = opcode::Write::new(fd, place.as_ptr(), len as u32);
             // The kernel writes the packet at once or refuses it.
             let write = write.rw_flags(libc::RWF_NOWAIT).build();
-            // SAFETY: the kernel reads `len` bytes of `place`, which holds as many. The loop below waits until it has, and
+            // SAFETY: the kernel reads `len` bytes of `place`, which holds as many. The call below waits until it has, and
             // nothing changes `places` before. If the kernel takes no more, it has nothing that it took, because writes do not
             // wait. The descriptor is open for as long as `tun` is borrowed.
             let queued = unsafe { queue.push(&write) };
             debug_assert!(queued.is_ok(), "the ring has an entry for each place");
         }
         drop(queue);
-        while written < self.lengths.len() {
-            match ring.submit_and_wait(self.lengths.len() - written) {
-                Ok(_) => {}
-                Err(e) if is_temporary(&e) => {}
-                Err(_) => break,
-            }
-            for done in ring.completion() {
-                written += 1;
-                refused += u64::from(done.result() < 0);
-            }
-        }
-        (written, refused)
+        complete(ring, self.lengths.len())
     }
 }
 
@@ -156,9 +144,8 @@ impl SuperPackets {
 
     /// Returns how many packets the kernel has written or refused, and how many it refused.
     fn submit(&mut self, tun: &Tun, frames: &[Frame<'_>]) -> (usize, u64) {
-        let (mut written, mut refused) = (0, 0);
         let Some(ring) = &mut self.ring else {
-            return (written, refused);
+            return (0, 0);
         };
         let mut headers = [[0; VNET_HEADER_LEN]; SUPER_PACKETS];
         for (header, frame) in headers.iter_mut().zip(frames) {
@@ -175,25 +162,14 @@ impl SuperPackets {
             let write = opcode::Writev::new(fd, parts.as_ptr().cast(), parts.len() as u32);
             // The kernel writes the packet at once or refuses it.
             let write = write.rw_flags(libc::RWF_NOWAIT).build();
-            // SAFETY: an IoSlice is an iovec, of which the kernel reads four, and what they say. All of it outlives the loop
+            // SAFETY: an IoSlice is an iovec, of which the kernel reads four, and what they say. All of it outlives the call
             // below, which waits until the kernel has. If the kernel takes no more, it has nothing that it took, because
             // writes do not wait. The descriptor is open for as long as `tun` is borrowed.
             let queued = unsafe { queue.push(&write) };
             debug_assert!(queued.is_ok(), "the ring has an entry for each packet");
         }
         drop(queue);
-        while written < frames.len() {
-            match ring.submit_and_wait(frames.len() - written) {
-                Ok(_) => {}
-                Err(e) if is_temporary(&e) => {}
-                Err(_) => break,
-            }
-            for done in ring.completion() {
-                written += 1;
-                refused += u64::from(done.result() < 0);
-            }
-        }
-        (written, refused)
+        complete(ring, frames.len())
     }
 }
 
@@ -201,6 +177,23 @@ impl fmt::Debug for SuperPackets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SuperPackets").finish_non_exhaustive()
     }
+}
+
+/// Waits until the kernel has done `count` writes that were queued. Returns how many it has done, and how many of them it refused.
+fn complete(ring: &mut IoUring, count: usize) -> (usize, u64) {
+    let (mut written, mut refused) = (0, 0);
+    while written < count {
+        match ring.submit_and_wait(count - written) {
+            Ok(_) => {}
+            Err(e) if is_temporary(&e) => {}
+            Err(_) => break,
+        }
+        for done in ring.completion() {
+            written += 1;
+            refused += u64::from(done.result() < 0);
+        }
+    }
+    (written, refused)
 }
 
 /// Whether a system call is worth repeating.

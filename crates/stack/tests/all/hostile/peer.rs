@@ -147,7 +147,7 @@ impl Peer {
         segment.flags.contains(Flags::FIN)
     }
 
-    /// Receives a stream to its end. `answer` sends what the peer says to each segment; it is told the segment.
+    /// Receives a stream to its end. `answer` sends what the peer says to a segment, which it is given.
     pub async fn receive_stream(&mut self, mut answer: impl FnMut(&Self, &Arrived)) -> Vec<u8> {
         let mut stream = Vec::new();
         loop {
