@@ -287,14 +287,36 @@ pub enum Ended {
 /// How many finished recoveries are kept.
 const KEPT: usize = 1024;
 
+/// How many are kept whatever the limit of memory.
+const LEAST_KEPT: usize = 4;
+
 /// The recoveries of a connection.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recoveries {
-    /// `None` before the first one.
-    #[expect(clippy::box_collection, reason = "most senders have none")]
-    finished: Option<Box<VecDeque<Recovery>>>,
+    /// `None` before the first one, as in most senders.
+    finished: Option<Box<Finished>>,
     current: Option<Current>,
+}
+
+/// The finished recoveries.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+struct Finished {
+    latest: VecDeque<Recovery>,
+    /// How many are kept at present.
+    #[cfg_attr(feature = "serde", serde(skip, default = "kept"))]
+    most: usize,
+}
+
+const fn kept() -> usize {
+    KEPT
+}
+
+impl Default for Finished {
+    fn default() -> Self {
+        Self { latest: VecDeque::new(), most: kept() }
+    }
 }
 
 /// The current recovery.
@@ -314,7 +336,7 @@ impl Recoveries {
     /// Forgets all recoveries and keeps the memory.
     pub fn clear(&mut self) {
         if let Some(finished) = &mut self.finished {
-            finished.clear();
+            finished.latest.clear();
         }
         self.current = None;
     }
@@ -327,7 +349,18 @@ impl Recoveries {
     /// The bytes they take on the heap.
     pub(crate) fn memory(&self) -> usize {
         let finished = self.finished.as_deref();
-        finished.map_or(0, |finished| size_of_val(finished) + finished.capacity() * size_of::<Recovery>())
+        finished.map_or(0, |finished| size_of_val(finished) + finished.latest.capacity() * size_of::<Recovery>())
+    }
+
+    /// Takes at most `more` bytes of memory in addition, until this is called again: where more recoveries do not fit, the
+    /// oldest are forgotten. A few always fit.
+    #[inline]
+    pub(crate) fn limit_growth(&mut self, more: usize) {
+        if let Some(finished) = &mut self.finished {
+            let capacity = finished.latest.capacity().max(LEAST_KEPT);
+            let times = 1 + more / (capacity * size_of::<Recovery>());
+            finished.most = capacity.saturating_mul(1 << times.ilog2()).min(KEPT);
+        }
     }
 
     /// A recovery begins.
@@ -362,7 +395,7 @@ impl Recoveries {
         let Some(finished) = &mut self.finished else {
             return;
         };
-        let latest = finished.iter_mut().rev();
+        let latest = finished.latest.iter_mut().rev();
         let waiting = latest.take_while(|recovery| recovery.until_open.is_none());
         waiting.for_each(|recovery| {
             recovery.until_open = Some(now.since(recovery.entered_at));
@@ -372,15 +405,44 @@ impl Recoveries {
     /// Keeps a finished recovery.
     pub fn keep(&mut self, recovery: Recovery) {
         let finished = self.finished.get_or_insert_default();
-        if finished.len() == KEPT {
-            finished.pop_front();
+        while finished.latest.len() >= finished.most {
+            finished.latest.pop_front();
         }
-        finished.push_back(recovery);
+        finished.latest.push_back(recovery);
     }
 
-    /// The latest finished recoveries, oldest first; 1,024 at most.
+    /// The latest finished recoveries, oldest first; 1,024 at most, and fewer where memory is limited.
     pub fn finished(&self) -> impl ExactSizeIterator<Item = &Recovery> {
         const NONE: &VecDeque<Recovery> = &VecDeque::new();
-        self.finished.as_deref().unwrap_or(NONE).iter()
+        self.finished.as_deref().map_or(NONE, |finished| &finished.latest).iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recovery(number: u32) -> Option<Recovery> {
+        let mut recoveries = Recoveries::default();
+        recoveries.begin(Instant::from_millis(number.into()), Segments(10), Segments(5));
+        recoveries.end(Instant::from_millis(2000), Segments(5), Segments(5), Ended::Complete)
+    }
+
+    #[test]
+    fn kept_recoveries_take_no_more_memory_than_is_left() {
+        let mut recoveries = Recoveries::default();
+        let keep = |recoveries: &mut Recoveries, numbers: core::ops::Range<u32>| {
+            numbers.filter_map(recovery).for_each(|one| recoveries.keep(one));
+        };
+        keep(&mut recoveries, 0..8);
+        let memory = recoveries.memory();
+        recoveries.limit_growth(100);
+        keep(&mut recoveries, 8..100);
+        assert_eq!(recoveries.memory(), memory);
+        let latest = recoveries.finished().last().map(|one| one.entered_at);
+        assert_eq!(latest, Some(Instant::from_millis(99)), "the newest stay");
+        recoveries.limit_growth(usize::MAX);
+        keep(&mut recoveries, 0..2000);
+        assert_eq!(recoveries.finished().len(), KEPT);
     }
 }

@@ -73,6 +73,9 @@ pub(crate) struct DeliveryRate {
 }
 
 impl DeliveryRate {
+    /// The bytes that it keeps of each outstanding segment.
+    pub const STAMP: usize = size_of::<Stamped>();
+
     /// Starts again for a new connection and keeps the memory.
     pub fn reset(&mut self) {
         let mut stamps = core::mem::take(&mut self.stamps);

@@ -132,9 +132,18 @@ impl Scoreboard {
         self.capacity() == storage::MOST
     }
 
-    /// Whether there is no room for another segment.
+    /// Whether there is no room for another segment of new data.
     pub fn is_full(&self) -> bool {
-        self.segments.left() == 0
+        self.segments.left() <= self.segments.spare()
+    }
+
+    /// Takes at most `more` bytes of memory in addition, until this is called again, if each segment takes `beside` bytes
+    /// elsewhere. A few segments always fit. Some places are kept for the parts of segments that are cut. A
+    /// [`Storage`] does not grow, and does not change.
+    pub(crate) fn limit_growth(&mut self, more: usize, beside: usize) {
+        if self.grows() {
+            self.segments.limit_growth(more, beside);
+        }
     }
 
     /// The lowest unacknowledged offset.

@@ -214,6 +214,18 @@ impl<C: CongestionControl> Sender<C> {
             + delivery.map_or(0, |delivery| size_of_val(delivery) + delivery.memory())
     }
 
+    /// Lets what is kept of outstanding segments and of [recoveries](Self::recoveries) take at most `more` bytes of memory in
+    /// addition, until this is called again. A few of each always fit. Where more segments do not, no new data is sent until some
+    /// are acknowledged, and a segment that became too large for the path is cut later. A host with a bound on the memory of all
+    /// its senders calls it before each transmission, [`limit_segments`](Self::limit_segments) and timer. For segments it changes
+    /// nothing where the scoreboard has a [fixed size](Self::keep_in).
+    pub fn limit_memory(&mut self, more: usize) {
+        let beside = if self.delivery.is_some() { DeliveryRate::STAMP } else { 0 };
+        let of_recoveries = more / 8;
+        self.totals.recoveries.limit_growth(of_recoveries);
+        self.board.limit_growth(more - of_recoveries, beside);
+    }
+
     /// Frees memory beyond what most connections need.
     pub fn trim(&mut self) {
         self.board.trim();

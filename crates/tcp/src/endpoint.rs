@@ -151,6 +151,7 @@ pub struct Endpoint {
     pub(crate) traffic: Traffic,
     pusher: Pusher,
     ecn: EcnState,
+    strange: StrangeAcks,
     /// Whether the SYN-ACK must be retransmitted, because the peer repeated its SYN.
     syn_ack_due: bool,
     /// The segment copied last carried PSH.
@@ -161,6 +162,32 @@ pub struct Endpoint {
     released: bool,
     /// What only few connections need.
     liveness: Option<Box<Liveness>>,
+}
+
+/// How many unacceptable segments without data were answered in the present second. Two ends that disagree about where the
+/// connection stands would answer each other's answers for ever (Linux `tcp_oow_rate_limited` answers one in
+/// `tcp_invalid_ratelimit`, 500 ms).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct StrangeAcks {
+    /// Modulo 256.
+    second: u8,
+    answered: u8,
+}
+
+impl StrangeAcks {
+    /// Answers in a second at most: probes of a closed window, which must be answered, are 200 ms apart at least.
+    const MOST: u8 = 5;
+
+    /// Whether one more is answered.
+    fn take(&mut self, now: Instant) -> bool {
+        let second = (now.as_nanos() / 1_000_000_000) as u8;
+        if self.second != second {
+            *self = Self { second, answered: 0 };
+        }
+        let answers = self.answered < Self::MOST;
+        self.answered += u8::from(answers);
+        answers
+    }
 }
 
 impl Endpoint {
@@ -204,6 +231,7 @@ impl Endpoint {
             traffic: Traffic::default(),
             pusher: Pusher::new(config.push),
             ecn: EcnState::new(config.ecn),
+            strange: StrangeAcks::default(),
             syn_ack_due: false,
             copy_pushed: false,
             reset_due: None,
@@ -244,6 +272,7 @@ impl Endpoint {
         self.traffic = Traffic::default();
         self.pusher.reset(config.push);
         self.ecn = EcnState::new(config.ecn);
+        self.strange = StrangeAcks::default();
         self.syn_ack_due = false;
         self.copy_pushed = false;
         self.reset_due = None;
@@ -345,11 +374,8 @@ impl Endpoint {
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Recovery(timer) => {
-                let (before, reneged) = (self.sender.state(), self.sender.counters().reneged);
+                let before = self.sender.state();
                 self.sender.on_timer(now, timer);
-                if self.sender.counters().reneged > reneged {
-                    self.sender.cut_larger_segments();
-                }
                 self.ecn.on_state(before, self.sender.state());
                 if self.sender.gave_up() {
                     self.end_by_timeout();
@@ -436,6 +462,17 @@ impl Endpoint {
         let next = self.receiver.next();
         let offset = seq.unwrap(self.peer_isn, next);
         offset.filter(|_| next > Offset::SYN)
+    }
+
+    /// Whether data is outstanding in segments that may be too large for the path by now.
+    pub fn has_larger_segments(&self) -> bool {
+        self.path_mtu.has_larger(self.sender.una())
+    }
+
+    /// Lets the sender take at most `more` bytes of memory in addition (see
+    /// [`Sender::limit_memory`](recovery::Sender::limit_memory)).
+    pub fn limit_memory(&mut self, more: usize) {
+        self.sender.limit_memory(more);
     }
 
     /// Frees memory that an idle connection does not need.

@@ -9,6 +9,9 @@ use super::{Id, SentSegment};
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
+/// Segments that fit whatever the limit of memory.
+const LEAST_LIMIT: usize = 8;
+
 /// The outstanding segments, in stream order. An index counts from the first of them.
 pub(super) struct Ring {
     slots: Memory<SentSegment>,
@@ -16,19 +19,21 @@ pub(super) struct Ring {
     /// The number of the first segment, or of the next one if there is none.
     first: Id,
     len: u32,
-    /// How many segments may be outstanding.
+    /// How many segments may ever be outstanding.
     most: u32,
+    /// How many segments may be outstanding at present.
+    limit: u32,
 }
 
 impl Ring {
     /// A ring in a block of at least `most` slots, a power of two.
     pub fn stored_in(slots: Memory<SentSegment>, waiting: Waiting, most: u32) -> Self {
-        Self { slots, waiting, first: 1, len: 0, most }
+        Self { slots, waiting, first: 1, len: 0, most, limit: most }
     }
 
     /// A ring that owns `segments`, the first of which has the number `first`, and grows to `most`.
     fn owned(first: Id, most: u32, segments: impl ExactSizeIterator<Item = SentSegment>) -> Self {
-        let mut ring = Self { first, most, ..Self::default() };
+        let mut ring = Self { first, most, limit: most, ..Self::default() };
         ring.set_slots(segments.len());
         for segment in segments {
             ring.push(segment);
@@ -45,9 +50,25 @@ impl Ring {
         self.most
     }
 
-    /// How many more segments fit.
+    /// How many more segments fit at present.
     pub fn left(&self) -> usize {
-        (self.most - self.len) as usize
+        self.limit.saturating_sub(self.len) as usize
+    }
+
+    /// How many of the segments that fit at present are no new ones, but parts of those that are outstanding.
+    #[inline]
+    pub fn spare(&self) -> usize {
+        if self.limit == self.most { 0 } else { (self.limit as usize / 8).max(2) }
+    }
+
+    /// Takes at most `more` bytes of memory in addition, until this is called again, if each segment takes `beside` bytes
+    /// elsewhere. A few segments always fit.
+    pub fn limit_growth(&mut self, more: usize, beside: usize) {
+        let each = size_of::<SentSegment>() + size_of::<u8>() + beside; // in the set, a bit and its share of a word above
+        let slots = self.slots.len().max(LEAST_LIMIT);
+        let times = 1 + more / (slots * each);
+        let slots = slots.saturating_mul(1 << times.ilog2());
+        self.limit = u32::try_from(slots).unwrap_or(u32::MAX).min(self.most);
     }
 
     pub fn id(&self, index: usize) -> Id {
@@ -117,7 +138,7 @@ impl Ring {
     /// Appends a segment. Returns `false` if no more fits.
     #[inline]
     pub fn push(&mut self, segment: SentSegment) -> bool {
-        if self.len == self.most {
+        if self.len >= self.limit {
             return false;
         }
         if self.len() == self.slots.len() {
@@ -214,7 +235,7 @@ impl Ring {
     /// Frees unused memory if there are more than `count` slots.
     pub fn trim(&mut self, count: usize) {
         if self.slots.len() > count.max(self.len()) {
-            *self = self.clone();
+            *self = Self { limit: self.limit, ..self.clone() };
         }
     }
 
@@ -247,7 +268,14 @@ impl<'de> serde::Deserialize<'de> for Ring {
 
 impl Default for Ring {
     fn default() -> Self {
-        Self { slots: Memory::Owned(Vec::new()), waiting: Waiting::default(), first: 1, len: 0, most: MOST }
+        Self {
+            slots: Memory::Owned(Vec::new()),
+            waiting: Waiting::default(),
+            first: 1,
+            len: 0,
+            most: MOST,
+            limit: MOST,
+        }
     }
 }
 

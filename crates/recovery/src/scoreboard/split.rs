@@ -1,5 +1,5 @@
 //! Cuts outstanding segments into smaller ones, after the path MTU fell. Touches every segment. A segment whose
-//! parts exceed the [capacity](Scoreboard::capacity) stays whole.
+//! parts exceed the [capacity](Scoreboard::capacity) stays whole, or with limited memory until there is room.
 
 use super::{Above, Scoreboard, SentSegment};
 use recoup_units::{Offset, Span};
@@ -13,6 +13,7 @@ impl Scoreboard {
             && whole.span.start < offset
             && offset < whole.span.end
             && !whole.sacked
+            && (i == 0 || self.segments.left() > self.place_for_first())
             && self.segments.push(whole)
         {
             for k in (i + 2..self.segments.len()).rev() {
@@ -24,16 +25,18 @@ impl Scoreboard {
         }
     }
 
-    /// Cuts every segment of more than `mss` bytes, unless it is SACKed, as far as there is room for the parts.
+    /// Cuts every segment of more than `mss` bytes, unless it is SACKed, as far as there is room for the parts. The lowest
+    /// are cut first, and where memory is limited a part of the first one always fits.
     /// `data_len`: the bytes of a span without its FIN.
     pub(crate) fn cut_larger(&mut self, mss: u64, data_len: impl Fn(Span) -> u64) {
-        let mut i = 0;
-        while let Some(segment) = self.segments.get(i) {
-            let span = segment.span;
-            if data_len(span) > mss {
-                self.split_at(span.start + mss);
-            }
-            i += 1;
+        let cutting = Cutting { mss: mss.max(1), data_len };
+        let highest_sacked = self.highest_sacked();
+        let (whole_from, added) = self.room_for_parts(&cutting);
+        if added > 0 {
+            self.spread(&cutting, whole_from, added);
+            self.count_anew(highest_sacked);
+        } else if let Some(first) = self.segments.front().filter(|first| cutting.cuts(first)) {
+            self.split_at(first.span.start + cutting.mss);
         }
     }
 
@@ -41,29 +44,19 @@ impl Scoreboard {
     /// were retransmitted since. Calls `each` with every marked span (Linux 6.12 `tcp_simple_retransmit`).
     /// `data_len`: the bytes of a span without its FIN.
     pub(crate) fn lose_larger(&mut self, mss: u64, data_len: impl Fn(Span) -> u64, mut each: impl FnMut(Span)) {
-        let mss = mss.max(1);
-        let is_larger = |segment: &SentSegment| !segment.sacked && data_len(segment.span) > mss;
-        let part_count = |segment: &SentSegment| data_len(segment.span).div_ceil(mss);
+        let cutting = Cutting { mss: mss.max(1), data_len };
         let highest_sacked = self.highest_sacked();
-        let room = self.segments.left() as u64;
-        let before = self.segments.len();
-        let mut added = 0;
-        // Segments from this index on stay whole.
-        let mut whole_from = before;
+        let (whole_from, added) = self.room_for_parts(&cutting);
         let mut any = false;
-        for i in 0..before {
+        for i in 0..self.segments.len() {
             let whole = self.segments[i];
-            if !is_larger(&whole) {
+            if !cutting.cuts(&whole) {
                 continue;
             }
             any = true;
-            let count = part_count(&whole);
-            if i < whole_from && added + count - 1 > room {
-                whole_from = i;
-            }
             if i < whole_from {
-                added += count - 1;
-                (0..count).for_each(|k| each(part_span(whole.span, k, count, mss)));
+                let count = cutting.part_count(&whole);
+                (0..count).for_each(|k| each(cutting.part(whole.span, k, count)));
                 self.note_lost(i, count);
             } else {
                 each(whole.span);
@@ -71,13 +64,29 @@ impl Scoreboard {
             }
         }
         if any {
-            let cut = |i: usize, segment: &SentSegment| match i < whole_from && is_larger(segment) {
-                true => part_count(segment),
-                false => 1,
-            };
-            self.spread(mss, before, added, cut);
+            self.spread(&cutting, whole_from, added);
             self.count_anew(highest_sacked);
         }
+    }
+
+    /// The places that are kept for the parts of the first segment: the others may have to wait until it is acknowledged.
+    fn place_for_first(&self) -> usize {
+        self.segments.spare().min(1)
+    }
+
+    /// The index from which segments stay whole, as there is no room for their parts, and how many segments there will be
+    /// more.
+    fn room_for_parts(&self, cutting: &Cutting<impl Fn(Span) -> u64>) -> (usize, u64) {
+        let room = self.segments.left().saturating_sub(self.place_for_first()) as u64;
+        let mut added = 0;
+        for (i, segment) in self.segments.iter().enumerate().filter(|(_, segment)| cutting.cuts(segment)) {
+            let more = cutting.part_count(segment) - 1;
+            if added + more > room {
+                return (i, added);
+            }
+            added += more;
+        }
+        (self.segments.len(), added)
     }
 
     /// Notes that the segment at index `i` is lost, which will be cut into `parts` segments.
@@ -90,24 +99,24 @@ impl Scoreboard {
         segment.forgotten = false;
     }
 
-    /// Replaces each segment by as many parts as `cut` tells of it and its index. There were `before` segments, and there
-    /// are `added` more of them then.
-    fn spread(&mut self, mss: u64, before: usize, added: u64, cut: impl Fn(usize, &SentSegment) -> u64) {
+    /// Cuts the segments below index `whole_from`, which makes `added` more of them.
+    fn spread(&mut self, cutting: &Cutting<impl Fn(Span) -> u64>, whole_from: usize, added: u64) {
+        let before = self.segments.len();
         for _ in 0..added {
             self.segments.push(SentSegment::default());
         }
         let mut to = self.segments.len();
         for i in (0..before).rev() {
             let whole = self.segments[i];
-            let count = cut(i, &whole);
-            if count == 1 {
+            if i >= whole_from || !cutting.cuts(&whole) {
                 to -= 1;
                 self.segments[to] = whole;
                 continue;
             }
+            let count = cutting.part_count(&whole);
             for k in (0..count).rev() {
                 to -= 1;
-                self.segments[to] = whole.part(part_span(whole.span, k, count, mss));
+                self.segments[to] = whole.part(cutting.part(whole.span, k, count));
             }
         }
     }
@@ -140,11 +149,29 @@ impl Scoreboard {
     }
 }
 
-/// The `k`-th of `count` parts.
-fn part_span(whole: Span, k: u64, count: u64, mss: u64) -> Span {
-    let start = whole.start + k * mss;
-    match k + 1 == count {
-        true => Span::new(start, whole.end),
-        false => Span::at(start, mss),
+/// How segments are cut.
+struct Cutting<F> {
+    /// Bytes of a part at most.
+    mss: u64,
+    /// The bytes of a span without its FIN.
+    data_len: F,
+}
+
+impl<F: Fn(Span) -> u64> Cutting<F> {
+    fn cuts(&self, segment: &SentSegment) -> bool {
+        !segment.sacked && (self.data_len)(segment.span) > self.mss
+    }
+
+    fn part_count(&self, segment: &SentSegment) -> u64 {
+        (self.data_len)(segment.span).div_ceil(self.mss)
+    }
+
+    /// The `k`-th of `count` parts.
+    fn part(&self, whole: Span, k: u64, count: u64) -> Span {
+        let start = whole.start + k * self.mss;
+        match k + 1 == count {
+            true => Span::new(start, whole.end),
+            false => Span::at(start, self.mss),
+        }
     }
 }

@@ -322,6 +322,37 @@ fn a_full_scoreboard_refuses_segments_and_leaves_large_ones_whole() {
 }
 
 #[test]
+fn a_scoreboard_that_may_not_grow_keeps_places_for_the_parts_of_what_it_has() {
+    let mut board = Scoreboard::new(Offset(0));
+    board.limit_growth(0, 0);
+    // Of eight places that are always there, two are kept.
+    let fill = |board: &mut Scoreboard| while board.push(ms(1), Span::at(board.nxt(), 10)) {};
+    fill(&mut board);
+    assert_eq!(board.outstanding(), Segments(6));
+    let spans = |board: &Scoreboard| board.iter().map(|s| (s.span.start.0, s.span.end.0)).collect::<Vec<_>>();
+    let uncut = [(10, 20), (20, 30), (30, 40), (40, 50), (50, 60)];
+    // Two parts of the first one take a place more. The last place is for parts of whatever is first then.
+    board.lose_larger(6, |span| span.len(), |_| {});
+    assert_eq!(spans(&board), [&[(0, 6), (6, 10)], &uncut[..]].concat());
+    board.cut_larger(6, |span| span.len());
+    assert_eq!(board.outstanding(), Segments(7));
+    board.cut_larger(2, |span| span.len());
+    assert_eq!(spans(&board), [&[(0, 2), (2, 6), (6, 10)], &uncut[..]].concat());
+    board.cut_larger(1, |span| span.len());
+    assert_eq!(board.outstanding(), Segments(8), "there is no place at all");
+    board.on_ack(&ack(20, &[]), LATER);
+    board.cut_larger(6, |span| span.len());
+    assert_eq!(spans(&board), [(20, 26), (26, 30), (30, 36), (36, 40), (40, 46), (46, 50), (50, 60)]);
+    assert_eq!(board.check(), Ok(()));
+    // What it has may have twice the places.
+    let memory = board.memory();
+    board.limit_growth(memory + 8, 0);
+    fill(&mut board);
+    assert_eq!(board.outstanding(), Segments(14));
+    assert!(board.memory() <= 2 * memory + 8, "{} and {memory} bytes", board.memory());
+}
+
+#[test]
 fn the_next_to_retransmit_is_the_lowest_whatever_the_order_of_the_marks() {
     // Every segment is lost; the n-th retransmission is that of segment n · 7919 mod 1000, and all are lost
     // again in the order in which they were sent.

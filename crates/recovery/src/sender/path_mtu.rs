@@ -104,14 +104,26 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Cuts outstanding segments that are larger than the present size. [`limit_segments`](Self::limit_segments) leaves
-    /// SACKed ones whole. Once the receiver has reneged on them, they go again, and then they must fit (Linux 6.12
-    /// `__tcp_retransmit_skb`).
-    pub fn cut_larger_segments(&mut self) {
-        if !self.board.numbers_packets() {
-            self.board.cut_larger(self.peer.mss.into(), data_len(self.stream.fin()));
+    /// As [`send_next`](Self::send_next), of a segment that is not too large. [`limit_segments`](Self::limit_segments) leaves
+    /// whole what is SACKed, which goes again if the receiver reneges on it, and what there is no
+    /// [memory](Self::limit_memory) for the parts of. It is cut here, or waits until the acknowledgment of others makes room
+    /// (Linux 6.12 `__tcp_retransmit_skb`). Then the first segment takes its place as a probe, to draw an acknowledgment.
+    pub fn send_next_that_fits(&mut self, now: Instant) -> Option<Transmission> {
+        let data_len = data_len(self.stream.fin());
+        let mss = u64::from(self.peer.mss);
+        let is_too_large = |what: Transmission| matches!(what, Transmission::Again(span, _) if data_len(span) > mss);
+        let mut next = self.next_send(now)?;
+        if is_too_large(next) && !self.board.numbers_packets() {
+            self.board.cut_larger(mss, &data_len);
             self.drop_waiting_copy();
+            next = self.next_send(now)?;
+            if is_too_large(next) {
+                let first = self.board.first().filter(|_| self.timers.probe.is_due())?;
+                next = Transmission::Again(first.span, Trigger::Tlp);
+            }
         }
+        self.commit(now, next, self.peer.mss);
+        Some(next)
     }
 
     /// Segments may have up to `mss` bytes of payload, more than before. The congestion window keeps its bytes, as far

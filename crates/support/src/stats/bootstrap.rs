@@ -167,6 +167,11 @@ impl Bootstrap {
         }
     }
 
+    /// The statistics of all units, of each sample.
+    pub fn whole(&self) -> &[Statistics] {
+        &self.whole
+    }
+
     /// The interval of what `statistic` computes of the statistics of all samples, around its value `estimate`. `None`
     /// where it is not a number in some resample.
     pub fn interval(&self, estimate: f64, statistic: impl Fn(&[Statistics]) -> f64) -> Option<Interval> {

@@ -29,6 +29,7 @@ pub struct HalfOpen {
     options: u8,
     /// The shift of our windows that was offered.
     scale: u8,
+    strange: StrangeAcks,
 }
 
 const _: () = assert!(size_of::<HalfOpen>() <= 32);
@@ -65,6 +66,7 @@ impl HalfOpen {
                 | flag(endpoint.sack, Self::SACK)
                 | flag(endpoint.is_ecn_capable(), Self::ECN),
             scale: endpoint.offered_scale.unwrap_or(0),
+            strange: endpoint.strange,
         })
     }
 
@@ -122,6 +124,7 @@ impl HalfOpen {
             // They were sent before.
             while connection.poll_transmit(at, &mut segment).is_some() {}
         }
+        connection.endpoint_mut().strange = self.strange;
     }
 }
 

@@ -116,11 +116,11 @@ impl Endpoint {
             return self.on_reset_or_syn(now, segment, start);
         }
         let Some(start) = start else {
-            return self.on_unacceptable(now, None, Urgency::AtOnce);
+            return self.on_unacceptable(now, segment, None, Urgency::AtOnce);
         };
         let span = Span::at(start, u64::from(segment.sequence_len()));
         if !self.paws_accepts(now, segment) || !self.accepts(span) {
-            return self.on_unacceptable(now, Some(span), Urgency::AtOnce);
+            return self.on_unacceptable(now, segment, Some(span), Urgency::AtOnce);
         }
         if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment, span) {
             return;
@@ -181,9 +181,12 @@ impl Endpoint {
     }
 
     /// Nothing of an unacceptable segment is used; the answer tells where we are, and of old data
-    /// that it came again (RFC 2883 §4).
+    /// that it came again (RFC 2883 §4). Of segments without data only some are answered.
     #[inline(never)]
-    fn on_unacceptable(&mut self, now: Instant, span: Option<Span>, urgency: Urgency) {
+    fn on_unacceptable(&mut self, now: Instant, segment: &Segment, span: Option<Span>, urgency: Urgency) {
+        if segment.sequence_len() == 0 && !self.strange.take(now) {
+            return;
+        }
         if let Some(old) = span.filter(|s| !s.is_empty() && self.receiver.holds(*s)) {
             self.receiver.on_arrival(old, false);
         }
@@ -231,7 +234,7 @@ impl Endpoint {
         // It acknowledges what was never sent, or is so old as to be blind (RFC 5961 §5).
         let largest_window = self.sender.peer_window().largest();
         let Some(acked) = acked.filter(|acked| *acked + largest_window >= una) else {
-            self.on_unacceptable(now, Some(span), Urgency::Challenge);
+            self.on_unacceptable(now, segment, Some(span), Urgency::Challenge);
             return false;
         };
         self.take_ack(now, segment, acked);

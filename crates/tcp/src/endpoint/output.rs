@@ -119,7 +119,7 @@ impl Endpoint {
         if self.is_closed() || self.state == State::Listen {
             return None;
         }
-        let next = match self.path_mtu.searches() {
+        let next = match self.path_mtu.matters(self.sender.una()) {
             false => self.sender.send_next(now),
             true => self.send_or_probe(now),
         };

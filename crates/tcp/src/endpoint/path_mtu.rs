@@ -60,6 +60,8 @@ pub(super) struct PathMtu {
     agreed: u16,
     /// The size that ICMP messages permit.
     limit: u16,
+    /// What was sent before this may be in segments that are too large by now.
+    larger_to: Offset,
     search: Option<Box<Search>>,
 }
 
@@ -92,7 +94,7 @@ impl Search {
 
 impl PathMtu {
     pub fn new(config: &Config) -> Self {
-        Self { mode: config.mtu_probing, agreed: config.mss, limit: u16::MAX, search: None }
+        Self { mode: config.mtu_probing, agreed: config.mss, limit: u16::MAX, larger_to: Offset::SYN, search: None }
     }
 
     /// Whether a probe is to be sent as soon as it may.
@@ -105,6 +107,18 @@ impl PathMtu {
     #[inline]
     pub fn searches(&self) -> bool {
         self.search.is_some()
+    }
+
+    /// Whether a search has begun, or what is outstanding from `una` on may be in segments that are too large.
+    #[inline]
+    pub fn matters(&self, una: Offset) -> bool {
+        self.searches() || self.has_larger(una)
+    }
+
+    /// Whether what is outstanding from `una` on may be in segments that are too large.
+    #[inline]
+    pub fn has_larger(&self, una: Offset) -> bool {
+        una < self.larger_to
     }
 
     fn probe(&self) -> Option<Span> {
@@ -147,8 +161,7 @@ impl Endpoint {
             self.refuse_probe(now);
         }
         if mss < self.full_segment {
-            self.full_segment = mss;
-            self.sender.limit_segments(now, u32::from(mss));
+            self.use_smaller_size(now, mss);
         }
     }
 
@@ -211,6 +224,12 @@ impl Endpoint {
         self.sender.raise_mss(now, u32::from(size));
     }
 
+    fn use_smaller_size(&mut self, now: Instant, size: u16) {
+        self.full_segment = size;
+        self.path_mtu.larger_to = self.sender.nxt();
+        self.sender.limit_segments(now, u32::from(size));
+    }
+
     /// A retransmission timeout. After several of them, the path may swallow what is too large for it (RFC 4821 §7.7).
     pub(super) fn on_mtu_timeout(&mut self, now: Instant) {
         let path = &self.path_mtu;
@@ -240,8 +259,7 @@ impl Endpoint {
         }
         let high = self.path_mtu.search.as_ref().map_or(self.full_segment, |search| search.high);
         self.path_mtu.search = Some(Box::new(Search { low: size, high, probe: None, began_at: now }));
-        self.full_segment = size;
-        self.sender.limit_segments(now, u32::from(size));
+        self.use_smaller_size(now, size);
     }
 
     /// Whether the probe arrived, or is lost as nothing else is.
@@ -271,10 +289,13 @@ impl Endpoint {
 
     /// The outstanding probe does not pass.
     fn note_probe_fails(&mut self) {
-        if let Some(search) = &mut self.path_mtu.search
+        let path_mtu = &mut self.path_mtu;
+        if let Some(search) = &mut path_mtu.search
             && let Some(probe) = search.probe.take()
         {
             search.fail(probe.len() as u16);
+            // Where there is no memory for its parts, it stays whole for a while.
+            path_mtu.larger_to = path_mtu.larger_to.max(probe.end);
         }
     }
 
@@ -297,10 +318,11 @@ impl Endpoint {
         } else if let Some(search) = &mut self.path_mtu.search {
             search.probe = None;
         }
+        self.path_mtu.larger_to = self.path_mtu.larger_to.max(probe.end);
         self.sender.end_mtu_probe(probe);
     }
 
-    /// The sender's next transmission, which is a probe when it is time for one.
+    /// The sender's next transmission, in segments that are not too large, which is a probe when it is time for one.
     #[inline(never)] // few connections search
     pub(super) fn send_or_probe(&mut self, now: Instant) -> Option<Transmission> {
         if let Some(probe) = self.path_mtu.probe().filter(|_| self.sender.wants_to_retransmit(now)) {
@@ -324,6 +346,9 @@ impl Endpoint {
                 }
             }
         }
-        self.sender.send_next(now)
+        match self.sender.una() < self.path_mtu.larger_to {
+            true => self.sender.send_next_that_fits(now),
+            false => self.sender.send_next(now),
+        }
     }
 }

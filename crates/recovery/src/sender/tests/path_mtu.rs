@@ -230,7 +230,8 @@ fn what_was_sacked_when_the_path_mtu_fell_is_cut_once_the_receiver_reneged() {
     flow.sender.on_timer(at, timer);
     let reneged = flow.sender.drain_events().any(|(_, event)| event == Event::Reneged);
     assert!(reneged);
-    flow.sender.cut_larger_segments();
+    let sent = flow.sender.send_next_that_fits(at);
+    assert!(sent.and_then(Transmission::span).is_some_and(|span| span.len() <= 501), "{sent:?}");
     flow.sender.check().unwrap();
     let largest = flow.sender.board().iter().map(|segment| segment.span.len()).max();
     assert!(largest <= Some(501), "{largest:?} bytes");

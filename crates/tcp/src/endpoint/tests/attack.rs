@@ -252,3 +252,16 @@ fn challenges_do_not_answer_each_other() {
         assert_eq!(pair.sent.len(), 1, "{text}: {:?}", pair.trace());
     }
 }
+
+#[test]
+fn strange_acks_are_answered_a_few_times_a_second_and_strange_data_always() {
+    for state in [State::Established, State::CloseWait, State::FinWait1, State::TimeWait] {
+        let mut lone = Lone::in_state(state);
+        let strange = format!(". {} ack 1", WINDOW + 100);
+        let answers = |lone: &mut Lone| (0..20).filter(|_| !lone.answer(&strange).is_empty()).count();
+        assert_eq!(answers(&mut lone), 5, "{state:?}");
+        assert_eq!(lone.answer(&format!("P. {}:{} ack 1", WINDOW + 100, WINDOW + 110)).len(), 1, "{state:?}");
+        lone.now += Duration::from_secs(1);
+        assert_eq!(answers(&mut lone), 5, "{state:?}");
+    }
+}
