@@ -23,6 +23,7 @@
 //! [`recoup_tcp::sysctl`] maps Linux's settings to an endpoint's configuration.
 
 mod code;
+mod conformance;
 mod error;
 mod lex;
 mod packet;
@@ -32,6 +33,7 @@ mod script;
 mod shell;
 mod wire;
 
+pub use conformance::CONFORMANCE;
 pub use error::{Place, ScriptError};
-pub use run::{Failure, Report, Settings};
-pub use script::{Note, NoteKind, Script};
+pub use run::{Failure, MakeGuest, NotApplicable, Report, Settings, Subject};
+pub use script::{Claim, Level, Note, NoteKind, Script};

@@ -3,7 +3,8 @@
 //! ```text
 //! script  = option* [`commands`] event+ [`commands`]    option: --name=value
 //! event   = time (packet | call | `commands` | %{ code }%)
-//! time    = 0.1 | +0.1 | 0.1~0.2 | +0.1~+0.2 | *
+//! time    = 0.1 | +0.1 | 0.1~0.2 | +0.1~+0.2 | +1.8x~+2.2x | *
+//! packet  = < packet | > packet [or packet]… | > optional packet
 //! ```
 //! The language is packetdrill's (github.com/google/packetdrill), as far as its TCP scripts use it. Parts
 //! that cannot have an effect here give notes. Unsupported parts that would change the meaning are errors.
@@ -199,7 +200,7 @@ impl Parser {
             }
             Kind::Sign('>') => {
                 self.at += 1;
-                Action::Send(self.packet(packet::Direction::Out)?)
+                self.outgoing()?
             }
             Kind::Command(text) => Action::Shell(shell::split(&text, self.advance().place)),
             Kind::Code(text) => {
@@ -217,13 +218,33 @@ impl Parser {
         Ok(Event { place, time, action })
     }
 
+    /// What stands behind `>`.
+    fn outgoing(&mut self) -> Result<Action, Wrong> {
+        if self.take_word("optional") {
+            return Ok(Action::Allow(self.packet(packet::Direction::Out)?));
+        }
+        let first = self.packet(packet::Direction::Out)?;
+        let mut packets = vec![first];
+        while self.take_word("or") {
+            packets.push(self.packet(packet::Direction::Out)?);
+        }
+        Ok(match <[_; 1]>::try_from(packets) {
+            Ok([packet]) => Action::Send(packet),
+            Err(packets) => Action::SendOneOf(packets),
+        })
+    }
+
     fn time(&mut self) -> Result<Time, Wrong> {
         if self.take('*') {
             return Ok(Time::Any);
         }
         let relative = self.take('+');
         let from = self.duration("a time (`+0.1`, `0.100`, `0.1~0.2`, `*`)")?;
+        let multiple = relative && self.adjacent() && self.take_word("x");
         if !self.take('~') {
+            if multiple {
+                return Err(self.expected("`~` and the end of the range, as in `+1.8x~+2.2x`"));
+            }
             return Ok(if relative { Time::After(from) } else { Time::At(from) });
         }
         let place = self.place();
@@ -239,6 +260,13 @@ impl Parser {
         let to = self.duration("the end of the range of times")?;
         if to < from {
             return wrong(place, "a range of times ends before it begins");
+        }
+        if multiple {
+            let millionths = |factor: Duration| u64::try_from(factor.as_micros()).unwrap_or(u64::MAX);
+            return match self.adjacent() && self.take_word("x") {
+                true => Ok(Time::Multiples(millionths(from), millionths(to))),
+                false => Err(self.expected("`x` after the end of a range of multiples, as in `+1.8x~+2.2x`")),
+            };
         }
         Ok(if relative { Time::AfterBetween(from, to) } else { Time::Between(from, to) })
     }

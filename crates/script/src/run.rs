@@ -4,34 +4,41 @@
 //! next event expects a packet that a timer sends. A packet that the endpoint sends must be the next one
 //! the script expects, at a time it allows. A packet that leaves too early is a failure. So is a packet that
 //! no event expects before the script goes on to a later time or ends. (packetdrill accepts the latter.)
+//!
+//! The machine under test is our endpoint or a guest. A guest is compared less strictly ([`expect::Strictness`]).
 
 mod arguments;
 mod calls;
 mod events;
 mod expect;
+mod guest;
+mod guest_calls;
 mod host;
 mod options;
+mod outgoing;
 mod report;
 mod setup;
 mod sockets;
 mod waiting;
 
-pub use report::{Failure, Report};
+pub use guest::MakeGuest;
+pub use report::{Failure, NotApplicable, Report, Subject};
 
 use crate::{
     code::{self, Variables},
     error::{Place, ScriptError, Wrong},
     packet::Packet,
-    script::{Action, Command, Event, Note, Script, Time},
+    script::{Action, Command, Event, Note, Script, Time, TimestampClock},
     wire::{Clock, Numbers},
 };
-use host::{Endless, Host, Sent};
+use guest::GuestHost;
+use host::{Host, Stopped};
 use recoup_recovery::Profile;
 use recoup_recovery::profile::CURRENT_LINUX;
 use recoup_tcp::Info;
 use recoup_units::Instant;
 use recoup_wire::{Flags, SeqNumber};
-use report::{Details, micros, seconds, shown, trace_line};
+use report::{Details, micros, seconds, trace_line};
 use setup::Setup;
 use sockets::Sockets;
 use std::time::Duration;
@@ -54,12 +61,16 @@ impl Script {
     /// # Errors
     /// When it asks for something that is not supported, such as an unknown socket option.
     pub fn run(&self, settings: &Settings) -> Result<Report, ScriptError> {
-        let mut runner = Runner::new(self, settings);
-        match runner.play() {
-            Ok(()) => Ok(runner.report(None)),
-            Err(Stop::Failed(failure)) => Ok(runner.report(Some(failure))),
-            Err(Stop::Wrong(wrong)) => Err(wrong.in_script(&self.name)),
-        }
+        Runner::new(self, settings, None).run()
+    }
+
+    /// Runs the script against the guest that `make` makes, whose random numbers follow from `seed`.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run). What a guest lacks is no error: the report says that the script does not apply.
+    pub fn run_guest<'a>(&'a self, make: &'a mut MakeGuest<'a>, seed: u64) -> Result<Report, ScriptError> {
+        let guest = GuestHost::new(make, seed, self.head.mss, first_syn_out(self));
+        Runner::new(self, &Settings::default(), Some(guest)).run()
     }
 }
 
@@ -67,6 +78,7 @@ impl Script {
 enum Stop {
     Failed(Failure),
     Wrong(Wrong),
+    NotApplicable { line: usize, reason: String },
 }
 
 impl From<Wrong> for Stop {
@@ -87,45 +99,70 @@ struct Runner<'a> {
     script: &'a Script,
     profile: Profile,
     setup: Setup,
-    host: Host,
+    host: Host<'a>,
     sockets: Sockets,
     waiting: Vec<Waiting<'a>>,
+    /// Packets that may be sent.
+    allowed: Vec<(&'a Packet, Window)>,
     variables: Variables,
     printed: Vec<(usize, String)>,
     notes: Vec<Note>,
     /// The time of the last event, and whether relative times count from it instead of from now.
     last: Instant,
     anchored: bool,
+    /// When the last event happened, and how long after the one before it.
+    happened: Instant,
+    interval: Duration,
     /// The place of the current event.
     place: Place,
 }
 
 impl<'a> Runner<'a> {
-    fn new(script: &'a Script, settings: &Settings) -> Self {
+    fn new(script: &'a Script, settings: &Settings, guest: Option<GuestHost<'a>>) -> Self {
         let profile = settings.profile.clone().or_else(|| script.head.profile.clone());
         let profile = profile.or_else(|| CURRENT_LINUX.parse().ok()).unwrap_or_default();
-        let numbers = Numbers { local: first_syn_out(script), remote: None, clock: Clock::new(script.head.clock) };
+        // A guest's clock is its own.
+        let clock = if guest.is_some() { TimestampClock::Names } else { script.head.clock };
+        let numbers = Numbers { local: first_syn_out(script), remote: None, clock: Clock::new(clock) };
         Self {
             script,
             setup: Setup::new(&profile, &script.head),
             profile,
-            host: Host::new(numbers),
+            host: Host::new(numbers, guest),
             sockets: Sockets::default(),
             waiting: Vec::new(),
+            allowed: Vec::new(),
             variables: Variables::new(),
             printed: Vec::new(),
             notes: script.notes.clone(),
             last: Instant::ZERO,
             anchored: true,
+            happened: Instant::ZERO,
+            interval: Duration::ZERO,
             place: Place::default(),
         }
     }
 
-    fn report(mut self, failure: Option<Failure>) -> Report {
+    fn run(mut self) -> Result<Report, ScriptError> {
+        match self.play() {
+            Ok(()) => Ok(self.report(None, None)),
+            Err(Stop::Failed(failure)) => Ok(self.report(Some(failure), None)),
+            Err(Stop::NotApplicable { line, reason }) => Ok(self.report(None, Some(NotApplicable { line, reason }))),
+            Err(Stop::Wrong(wrong)) => Err(wrong.in_script(&self.script.name)),
+        }
+    }
+
+    fn report(mut self, failure: Option<Failure>, not_applicable: Option<NotApplicable>) -> Report {
         self.notes.sort_by_key(|note| note.line);
+        let guest = self.host.guest.as_ref().map(|guest| guest.about().cloned());
         Report {
-            profile: self.profile,
+            subject: match guest {
+                None => Subject::Engine(Box::new(self.profile)),
+                Some(about) => Subject::Guest(about),
+            },
+            claim: self.script.head.claim.clone(),
             failure,
+            not_applicable,
             trace: self.host.trace.iter().map(|p| trace_line(p, &self.host.numbers.clock)).collect(),
             printed: self.printed,
             notes: self.notes,
@@ -136,14 +173,21 @@ impl<'a> Runner<'a> {
         for event in &self.script.events {
             self.place = event.place;
             let window = self.window(event)?;
+            if let Action::Allow(packet) = &event.action {
+                self.allowed.push((packet, window));
+                continue;
+            }
             self.event(event, window)?;
             self.last = window.from;
             self.anchored = window.anchored;
+            self.interval = self.host.now.since(self.happened);
+            self.happened = self.host.now;
         }
         let last = self.waiting.iter().map(|w| w.end).max();
         if let Some(last) = last {
             self.reach(last + Duration::from_micros(1))?;
         }
+        self.drop_allowed();
         match self.host.outbox.front() {
             Some(_) => Err(self.unexpected("and the script ends")),
             None => Ok(()),
@@ -159,6 +203,7 @@ impl<'a> Runner<'a> {
             Time::After(t) => window(base + t, base + t, true),
             Time::Between(a, b) => window(zero + a, zero + b, false),
             Time::AfterBetween(a, b) => window(now + a, now + b, false),
+            Time::Multiples(a, b) => window(now + times(self.interval, a), now + times(self.interval, b), false),
             Time::Any => window(now, Instant::from_nanos(u64::MAX), false),
         };
         if micros(window.to) < micros(now) {
@@ -169,8 +214,10 @@ impl<'a> Runner<'a> {
     }
 
     fn event(&mut self, event: &'a Event, window: Window) -> Result<(), Stop> {
-        if let Action::Send(packet) = &event.action {
-            return self.expect(packet, window);
+        match &event.action {
+            Action::Send(packet) => return self.expect(packet, window),
+            Action::SendOneOf(packets) => return self.expect_one_of(packets, window),
+            _ => {}
         }
         self.reach(window.from)?;
         match &event.action {
@@ -178,17 +225,23 @@ impl<'a> Runner<'a> {
             Action::Call(call) => self.call(call, call_end(event.time, call.until, window.from)),
             Action::Shell(commands) => self.shell(commands),
             Action::Code(statements) => self.code(statements),
-            Action::Send(_) => Ok(()),
+            Action::Send(_) | Action::SendOneOf(_) | Action::Allow(_) => Ok(()),
         }
     }
 
     fn receive(&mut self, packet: &Packet) -> Result<(), Stop> {
+        if self.host.guest.is_some() && packet.mark.is_some() {
+            return Err(self.not_applicable("marks of ECN are not given to a guest"));
+        }
         let config = self.setup.config(None, self.host.numbers.local);
         self.on_host(|host| host.receive(packet, &config))?;
         self.settle()
     }
 
     fn shell(&mut self, commands: &[Command]) -> Result<(), Stop> {
+        if self.host.guest.is_some() {
+            return Err(self.not_applicable("a guest has no commands"));
+        }
         for command in commands {
             if let Some(text) = self.setup.shell(command)? {
                 let line = command.place.line;
@@ -199,6 +252,9 @@ impl<'a> Runner<'a> {
     }
 
     fn code(&mut self, statements: &[code::Statement]) -> Result<(), Stop> {
+        if self.host.guest.is_some() {
+            return Err(self.not_applicable("nothing looks into a guest: it has no TCP_INFO"));
+        }
         let endpoint = self.host.endpoint.as_ref();
         let nobody = Info { state: 7, snd_ssthresh: Info::INFINITE_SSTHRESH, ..Info::default() };
         let info = endpoint.map_or(nobody, |endpoint| endpoint.info(self.host.now));
@@ -226,6 +282,7 @@ impl<'a> Runner<'a> {
         {
             self.wake()?;
         }
+        self.drop_allowed();
         let early = self.host.outbox.front().filter(|sent| micros(sent.at) < micros(time));
         if early.is_some() {
             return Err(self.unexpected("and the script goes on"));
@@ -255,68 +312,6 @@ impl<'a> Runner<'a> {
         self.settle()
     }
 
-    /// Checks that the next outgoing packet is this one.
-    fn expect(&mut self, expected: &Packet, window: Window) -> Result<(), Stop> {
-        let endpoint = self.host.endpoint.as_ref();
-        let mss = endpoint.map_or(u32::MAX, |endpoint| endpoint.info(self.host.now).snd_mss);
-        let bursts = self.setup.pushes_bursts();
-        for segment in expect::segments(expected, mss, bursts) {
-            while self.host.outbox.is_empty() {
-                match self.next_wake().filter(|at| micros(*at) <= micros(window.to)) {
-                    Some(_) => self.wake()?,
-                    None => return Err(self.nothing_left(&segment.packet, window)),
-                }
-            }
-            if let Some(sent) = self.host.outbox.pop_front() {
-                self.compare(&segment, &sent, window)?;
-            }
-        }
-        self.overdue(window.from)?;
-        self.host.now = self.host.now.max(window.from);
-        Ok(())
-    }
-
-    fn compare(&mut self, expected: &expect::Expected, sent: &Sent, window: Window) -> Result<(), Stop> {
-        let clock = &mut self.host.numbers.clock;
-        let mut found = expect::differences(expected, &sent.packet, clock);
-        let at = micros(sent.at);
-        if at < micros(window.from) {
-            let early = micros(window.from) - at;
-            found.insert(0, format!("{:.6} s too early", early as f64 / 1e6));
-        } else if at > micros(window.to) {
-            let late = at - micros(window.to);
-            found.insert(0, format!("{:.6} s too late", late as f64 / 1e6));
-        }
-        if found.is_empty() {
-            return Ok(());
-        }
-        let message = format!("the packet is not as expected: {}", found.join("; "));
-        let actual = format!("{} > {}", seconds(sent.at), shown(&sent.packet, &self.host.numbers.clock));
-        let expected = format!("{} > {}", window_text(window), expected.packet);
-        let compared = Some((expected, actual));
-        Err(self.failed_after(sent.crossed, message, compared))
-    }
-
-    fn nothing_left(&self, expected: &Packet, window: Window) -> Stop {
-        let next = match self.next_wake() {
-            Some(at) => format!("the next timer goes off at {}", seconds(at)),
-            None => "no timer runs".into(),
-        };
-        let compared = (format!("{} > {expected}", window_text(window)), format!("nothing; {next}"));
-        self.failed("no packet left by then".into(), Some(compared))
-    }
-
-    /// The failure for the first packet in the outbox, which the script does not expect.
-    fn unexpected(&self, when: &str) -> Stop {
-        let Some(sent) = self.host.outbox.front() else {
-            return self.failed("no packet left".into(), None);
-        };
-        let packet = shown(&sent.packet, &self.host.numbers.clock);
-        let message = format!("a packet left at {} that the script does not expect, {when}", seconds(sent.at));
-        let compared = ("no packet".into(), format!("{} > {packet}", seconds(sent.at)));
-        self.failed_after(sent.crossed, message, Some(compared))
-    }
-
     fn failed(&self, message: String, compared: Option<(String, String)>) -> Stop {
         self.failed_after(self.host.trace.len(), message, compared)
     }
@@ -335,9 +330,14 @@ impl<'a> Runner<'a> {
         Stop::Failed(Failure { line, message, details: details.text() })
     }
 
-    fn on_host(&mut self, act: impl FnOnce(&mut Host) -> Result<(), Endless>) -> Result<(), Stop> {
-        act(&mut self.host).map_err(|Endless| {
-            Stop::Wrong(Wrong::new(self.place, "this makes more packets or timers than a script may have (100000)"))
+    fn on_host(&mut self, act: impl FnOnce(&mut Host<'a>) -> Result<(), Stopped>) -> Result<(), Stop> {
+        act(&mut self.host).map_err(|stopped| match stopped {
+            Stopped::Endless => {
+                Stop::Wrong(Wrong::new(self.place, "this makes more packets or timers than a script may have (100000)"))
+            }
+            Stopped::Guest(reason) => self.failed(format!("the stack failed: {reason}"), None),
+            Stopped::Sends(what) => self.failed(format!("the stack sends {what}"), None),
+            Stopped::Lacks(reason) => self.not_applicable(reason),
         })
     }
 }
@@ -345,7 +345,7 @@ impl<'a> Runner<'a> {
 /// The sequence number of the script's first outgoing SYN, which becomes the endpoint's ISN.
 fn first_syn_out(script: &Script) -> SeqNumber {
     let syn = script.events.iter().find_map(|event| match &event.action {
-        Action::Send(packet) if packet.flags.contains(Flags::SYN) => Some(packet.seq),
+        Action::Send(packet) | Action::Allow(packet) if packet.flags.contains(Flags::SYN) => Some(packet.seq),
         _ => None,
     });
     SeqNumber(syn.unwrap_or(0))
@@ -358,6 +358,12 @@ fn call_end(time: Time, until: Option<Duration>, from: Instant) -> Option<Instan
         Time::After(after) => from - after + until,
         _ => Instant::ZERO + until,
     })
+}
+
+/// A time, multiplied by so many millionths.
+fn times(time: Duration, millionths: u64) -> Duration {
+    let nanos = time.as_nanos().saturating_mul(u128::from(millionths)) / 1_000_000;
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 fn window_text(window: Window) -> String {

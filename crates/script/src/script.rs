@@ -27,6 +27,11 @@ impl Script {
         self.head.profile.as_ref()
     }
 
+    /// What the script checks, if its head says so.
+    pub fn claim(&self) -> Option<&Claim> {
+        self.head.claim.as_ref()
+    }
+
     pub(crate) fn line(&self, line: usize) -> &str {
         line.checked_sub(1).and_then(|i| self.lines.get(i)).map_or("", |l| l.trim_end())
     }
@@ -40,6 +45,46 @@ pub(crate) struct Head {
     pub mss: Option<u16>,
     pub ack: Option<recoup_tcp::AckPolicy>,
     pub clock: TimestampClock,
+    /// The claim that the script checks, if it says so.
+    pub claim: Option<Claim>,
+    /// What the stack under test must have for the script to apply to it.
+    pub needs: Vec<Need>,
+}
+
+/// What a script checks, and where that is required.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// The RFC and its section: `6298 §5.5`.
+    pub rfc: String,
+    /// The sentence of the RFC, shortened.
+    pub says: String,
+    /// How much the RFC requires it.
+    pub level: Level,
+}
+
+recoup_units::named! {
+    /// How much an RFC requires something (RFC 2119).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Level {
+        /// It is required.
+        #[default]
+        Must = "MUST",
+        /// It is required, unless there is a good reason.
+        Should = "SHOULD",
+        /// It is optional: a mechanism that a stack may lack.
+        May = "MAY",
+    }
+}
+
+recoup_units::named! {
+    /// What a stack shows in the options of its SYN.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Need {
+        Mss = "mss",
+        Sack = "sack",
+        Timestamps = "timestamps",
+        WindowScale = "wscale",
+    }
 }
 
 /// How `TS val` of outgoing packets is compared.
@@ -97,6 +142,8 @@ pub(crate) enum Time {
     Between(Duration, Duration),
     /// `+0.1~+0.2`
     AfterBetween(Duration, Duration),
+    /// `+1.8x~+2.2x`: multiples, in millionths, of the time between the last event and the one before it.
+    Multiples(u64, u64),
     /// `*`
     Any,
 }
@@ -105,6 +152,10 @@ pub(crate) enum Time {
 pub(crate) enum Action {
     Receive(Packet),
     Send(Packet),
+    /// One of these packets is sent, as the stack chooses.
+    SendOneOf(Vec<Packet>),
+    /// This packet may be sent, in this event's time or not at all.
+    Allow(Packet),
     Call(Call),
     Shell(Vec<Command>),
     Code(Vec<Statement>),

@@ -103,6 +103,7 @@ pub(crate) fn exchange<D: Device>(host: &mut Host, device: &mut D, batch: &mut B
     for (header, packet) in batch.iter() {
         host.on_frame(now, header, packet, &mut out);
     }
+    host.announce_arrivals(now);
     out.lost += out.device.flush();
     let (more, lost) = (more || !batch.is_empty(), out.lost);
     host.count_lost(lost);

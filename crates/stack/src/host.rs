@@ -528,8 +528,13 @@ impl Host {
         self.time_waits.end_due(now);
         self.expire_fragments(now);
         while let Some(index) = self.table.take_due(now) {
+            self.limit_turn(index);
             if let Some(connection) = self.table.at_mut(index) {
                 connection.on_time(now);
+            }
+            if self.table.at(index).is_some_and(|connection| connection.limited) {
+                // What the next one may take depends on it.
+                self.table.count(index);
             }
             self.mark_dirty(index);
         }

@@ -35,6 +35,7 @@
 //! | `device` | what carries the packets: the trait, and devices in memory |
 //! | `driver` | runs a host over a device on one thread |
 //! | `host` | TCP, UDP, echoes and raw packets without I/O and without a clock: demultiplexing, timers, checksums, ICMP, fragments, budgets |
+//! | `guest` | a host with one connection as a guest of programs that compare stacks (feature `guest`) |
 //! | `vnet` | what a device with offloads leaves to its user, and its user to it |
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
@@ -43,6 +44,8 @@ mod config;
 mod datagrams;
 pub mod device;
 mod driver;
+#[cfg(feature = "guest")]
+pub mod guest;
 pub mod host;
 mod listener;
 mod notice;

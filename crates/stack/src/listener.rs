@@ -51,6 +51,21 @@ impl TcpListener {
         Self::open(stack, |host| host.listen_with(local, options))
     }
 
+    /// Gives each connection one of these options from now on, by a keyed hash of its addresses and ports: about as many
+    /// connections have one as another, and no peer can choose. So a trial compares options on the same clients. What
+    /// concerns the listener itself, such as its backlog, is that of the first one. Handshakes under way end with the new options.
+    ///
+    /// # Errors
+    /// When there is no option.
+    pub fn split_among(&self, choices: &[TcpOptions]) -> io::Result<()> {
+        self.shard.call(|inner, _| Ok(inner.host.split_listener(self.id, choices)?))
+    }
+
+    /// Which of the options of [`split_among`](Self::split_among) a connection of this listener has; 0 if it is none.
+    pub fn choice(&self, stream: &TcpStream) -> usize {
+        stream.choice().unwrap_or(0)
+    }
+
     pub(crate) fn open(
         stack: &Stack,
         listen: impl FnOnce(&mut Host) -> Result<ListenerId, HostError>,

@@ -230,6 +230,16 @@ impl TcpStream {
         Ok(self)
     }
 
+    /// Bytes that were written and that the peer has not acknowledged; `None` once the connection is forgotten.
+    pub fn unacknowledged(&self) -> Option<usize> {
+        self.handle.call(|inner, _| inner.host.unacknowledged(self.handle.id))
+    }
+
+    /// Which of the options of its listener it has.
+    pub(crate) fn choice(&self) -> Option<usize> {
+        self.handle.call(|inner, _| inner.host.choice(self.handle.id))
+    }
+
     /// The connection's ends, which the host knows as long as there is a handle.
     fn path(&self) -> io::Result<Endpoints> {
         let path = self.handle.call(|inner, _| inner.host.path(self.handle.id));
@@ -362,6 +372,11 @@ impl TcpStream {
 
     /// Ends the connection at once: the peer is reset, and what was written may be lost (`SO_LINGER` with 0 seconds).
     pub fn abort(self) {
+        self.reset();
+    }
+
+    /// As [`abort`](Self::abort), where others have the stream, too. Nothing more can be done with it.
+    pub fn reset(&self) {
         let id = self.handle.id;
         self.handle.call(|inner, _| {
             // An error says that it has ended already.

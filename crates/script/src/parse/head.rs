@@ -5,6 +5,10 @@
 //! // profile: linux-3.17+tlp
 //! // mss: 1000                what the SYN announces
 //! // ack: delayed             or quick, or linux
+//! // rfc: 6298 §5.5           what the script checks
+//! // level: MUST              or SHOULD, or MAY
+//! // says: "The host MUST set RTO <- RTO * 2"
+//! // needs: sack, timestamps  of mss, sack, timestamps, wscale: what the stack under test must offer
 //! ```
 //! Settings have their own lines before the first event. Options and commands may stand before and between
 //! them. A comment that looks like a misspelt setting gives a note.
@@ -13,12 +17,12 @@ use super::Parser;
 use crate::{
     error::{Place, Wrong, did_you_mean, nearest, wrong},
     lex::{Comment, Kind},
-    script::{Note, NoteKind, TimestampClock},
+    script::{Claim, Level, Need, Note, NoteKind, TimestampClock},
 };
 use recoup_recovery::Profile;
 use recoup_tcp::AckPolicy;
 
-const KEYS: [&str; 3] = ["profile", "mss", "ack"];
+const KEYS: [&str; 7] = ["profile", "mss", "ack", "rfc", "level", "says", "needs"];
 
 /// Options of packetdrill that have no effect here, with the reason.
 const WITHOUT_EFFECT: [(&str, &str); 25] = [
@@ -62,6 +66,10 @@ impl Parser {
                 }
                 "mss" if line.counts => self.head.mss = Some(mss(comment.place, line.value)?),
                 "ack" if line.counts => self.head.ack = Some(ack_policy(comment.place, line.value)?),
+                "rfc" if line.counts => self.claim().rfc = rfc(comment.place, line.value)?,
+                "level" if line.counts => self.claim().level = level(comment.place, line.value)?,
+                "says" if line.counts => self.claim().says = line.value.into(),
+                "needs" if line.counts => self.head.needs = needs(comment.place, line.value)?,
                 _ => self.notes.extend(line.mistake().map(|text| Note {
                     kind: NoteKind::Mistake,
                     line: comment.place.line,
@@ -70,6 +78,10 @@ impl Parser {
             }
         }
         Ok(())
+    }
+
+    fn claim(&mut self) -> &mut Claim {
+        self.head.claim.get_or_insert_default()
     }
 
     pub fn settings(&mut self) -> Result<(), Wrong> {
@@ -162,8 +174,34 @@ fn takes(key: &str, value: &str) -> bool {
     match key {
         "profile" => profile(place, value).is_ok(),
         "mss" => mss(place, value).is_ok(),
-        _ => ack_policy(place, value).is_ok(),
+        "ack" => ack_policy(place, value).is_ok(),
+        // `RFC 6298` begins many a comment.
+        "level" => level(place, value).is_ok(),
+        "needs" => needs(place, value).is_ok(),
+        _ => false,
     }
+}
+
+/// `6298 §5.5`, or several RFCs with their sections.
+fn rfc(place: Place, value: &str) -> Result<String, Wrong> {
+    let number = value.split_whitespace().next().is_some_and(|word| word.parse::<u16>().is_ok());
+    match number {
+        true => Ok(value.into()),
+        false => wrong(place, format!("rfc `{value}`: expected a number and a section, as in `6298 §5.5`")),
+    }
+}
+
+fn level(place: Place, value: &str) -> Result<Level, Wrong> {
+    let found = Level::ALL.into_iter().find(|level| level.name() == value);
+    found.ok_or_else(|| Wrong::unknown(place, "level", value, Level::ALL.map(Level::name)))
+}
+
+fn needs(place: Place, value: &str) -> Result<Vec<Need>, Wrong> {
+    let need = |word: &str| {
+        let found = Need::ALL.into_iter().find(|need| need.name() == word);
+        found.ok_or_else(|| Wrong::unknown(place, "need", word, Need::ALL.map(Need::name)))
+    };
+    value.split(',').map(str::trim).map(need).collect()
 }
 
 fn profile(place: Place, value: &str) -> Result<Profile, Wrong> {

@@ -23,6 +23,7 @@ fn times() {
         ("+ .1", Time::After(ms(100))),
         ("0.1~0.2", Time::Between(ms(100), ms(200))),
         ("+0~+.1", Time::AfterBetween(ms(0), ms(100))),
+        ("+1.8x~+2.5x", Time::Multiples(1_800_000, 2_500_000)),
         ("*", Time::Any),
         ("0.000001", Time::At(Duration::from_micros(1))),
     ] {
@@ -174,6 +175,11 @@ fn errors_have_places_and_expectations() {
         ("read(4, ..., 5) = 5", "1:1: expected a time (`+0.1`, `0.100`, `0.1~0.2`, `*`), found `read`"),
         ("+0.1~0.2 `x`", "1:6: expected `+` before the end of a relative range, as in `+0~+0.1`"),
         ("0.2~0.1 `x`", "1:5: a range of times ends before it begins"),
+        ("+2x `x`", "1:5: expected `~` and the end of the range, as in `+1.8x~+2.2x`"),
+        ("+2x~+3 `x`", "1:8: expected `x` after the end of a range of multiples"),
+        ("// rfc: the first\n0 `x`", "1:1: rfc `the first`: expected a number and a section, as in `6298 §5.5`"),
+        ("// level: MUTS\n0 `x`", "1:1: unknown level `MUTS`, did you mean `MUST`?"),
+        ("// needs: sack, wscal\n0 `x`", "1:1: unknown need `wscal`, did you mean `wscale`?"),
         ("0.1234567 `x`", "1:1: expected seconds with at most six decimals, up to 1000000, found `0.1234567`"),
         (
             "`x` `y`\n0 `z`",

@@ -39,7 +39,7 @@ pub(super) fn error(error: &'static str) -> Result<Attempt, Stop> {
 }
 
 /// A call blocks, or fails with `code` on a socket that does not block.
-fn waits(nonblocking: bool, code: &'static str) -> Result<Attempt, Stop> {
+pub(super) fn waits(nonblocking: bool, code: &'static str) -> Result<Attempt, Stop> {
     if nonblocking { error(code) } else { Ok(Attempt::Blocks { wakes_at: None }) }
 }
 
@@ -52,6 +52,9 @@ const MSG_NOSIGNAL: i64 = 0x4000;
 impl Runner<'_> {
     /// Tries a call that began at `begun`; `first` is true at the first attempt.
     pub fn attempt(&mut self, call: &Call, begun: Instant, first: bool) -> Result<Attempt, Stop> {
+        if self.host.guest.is_some() && call.name.contains("poll") {
+            return Err(self.not_applicable(format!("`{}` is no call of a guest", call.name)));
+        }
         match call.name.as_str() {
             "socket" => self.socket(call),
             "epoll_create" | "epoll_create1" => {
@@ -68,7 +71,10 @@ impl Runner<'_> {
                 if !self.sockets.streams.contains_key(&fd) {
                     return error("EBADF");
                 }
-                self.socket_call(call, fd, first)
+                match self.host.guest {
+                    Some(_) => self.guest_call(call, fd, first),
+                    None => self.socket_call(call, fd, first),
+                }
             }
         }
     }
@@ -104,7 +110,7 @@ impl Runner<'_> {
     }
 
     /// The bytes that a call reads or writes, and its flags.
-    fn transfer(&self, call: &Call) -> Result<(u64, i64), Stop> {
+    pub fn transfer(&self, call: &Call) -> Result<(u64, i64), Stop> {
         match call.name.as_str() {
             "writev" | "readv" => {
                 let (value, place) = self.argument(call, 1, "buffers")?;
@@ -134,7 +140,7 @@ impl Runner<'_> {
     }
 
     /// A new descriptor, with the number that the script gives it.
-    fn new_fd(&self, call: &Call) -> Result<i64, Stop> {
+    pub fn new_fd(&self, call: &Call) -> Result<i64, Stop> {
         match &call.result {
             Expression::Integer(fd) if *fd >= 0 => {
                 if self.sockets.is_used(*fd) {
@@ -325,7 +331,7 @@ impl Runner<'_> {
         done(0)
     }
 
-    fn fcntl(&mut self, call: &Call, fd: i64) -> Result<Attempt, Stop> {
+    pub fn fcntl(&mut self, call: &Call, fd: i64) -> Result<Attempt, Stop> {
         let (command, _) = self.argument(call, 1, "F_GETFL or F_SETFL")?;
         match word(command) {
             "F_GETFL" => {

@@ -5,6 +5,7 @@ use crate::{
     wire::Clock,
 };
 use recoup_wire::Flags;
+use std::mem::discriminant;
 
 /// An expected segment: a script's packet, or a part of it.
 #[derive(Clone, Debug)]
@@ -14,8 +15,59 @@ pub(crate) struct Expected {
     pub may_push: bool,
 }
 
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strictness {
+    /// Everything, as our endpoint must have it.
+    Exact,
+    /// What a script may ask of any stack. PSH, the order of options and their padding are not compared. In a SYN, the script
+    /// lists the options that are allowed, whatever their values.
+    Guest,
+}
+
 /// The differences between the packets; empty if there are none. Learns the script's clock.
-pub(crate) fn differences(expected: &Expected, actual: &Packet, clock: &mut Clock) -> Vec<String> {
+pub(crate) fn differences(
+    expected: &Expected,
+    actual: &Packet,
+    clock: &mut Clock,
+    strictness: Strictness,
+) -> Vec<String> {
+    match strictness {
+        Strictness::Exact => exact_differences(expected, actual, clock),
+        Strictness::Guest => {
+            let seen = loosely(actual);
+            let mut wanted = loosely(&expected.packet);
+            if let (true, Some(allowed), Some(options)) =
+                (seen.flags.contains(Flags::SYN), &wanted.options, &seen.options)
+            {
+                let listed = |option: &TcpOption| allowed.iter().any(|a| discriminant(a) == discriminant(option));
+                let all = options.iter().all(listed);
+                wanted.options = if all { None } else { wanted.options };
+            }
+            exact_differences(&Expected { packet: wanted, may_push: false }, &seen, clock)
+        }
+    }
+}
+
+/// A packet without PSH and padding, its options in an order of their own.
+fn loosely(packet: &Packet) -> Packet {
+    let options = packet.options.as_ref().map(|options| {
+        let padding = |option: &&TcpOption| !matches!(option, TcpOption::Nop | TcpOption::EndOfList);
+        let mut options: Vec<TcpOption> = options.iter().filter(padding).cloned().collect();
+        options.sort_by_key(|option| match option {
+            TcpOption::Mss(_) => 2,
+            TcpOption::WindowScale(_) => 3,
+            TcpOption::SackPermitted => 4,
+            TcpOption::Sack(_) => 5,
+            TcpOption::Timestamps(..) => 8,
+            TcpOption::Nop | TcpOption::EndOfList | TcpOption::Other(_) => 9,
+        });
+        options
+    });
+    Packet { flags: packet.flags.without(Flags::PSH), options, mark: None, ..packet.clone() }
+}
+
+fn exact_differences(expected: &Expected, actual: &Packet, clock: &mut Clock) -> Vec<String> {
     let mut found = Vec::new();
     let Expected { packet: expected, may_push } = expected;
     let allowed = if *may_push { actual.flags.without(Flags::PSH) } else { actual.flags };
@@ -90,6 +142,16 @@ pub(crate) fn in_script_time(options: &[TcpOption], clock: &Clock) -> Vec<TcpOpt
         other => other.clone(),
     });
     translated.collect()
+}
+
+/// What is allowed by `packet` in the place of `seen`. A packet longer than a segment allows all segments within it.
+pub(crate) fn allowed(packet: &Packet, seen: &Packet, mss: u32) -> Expected {
+    let mut allowed = packet.clone();
+    let end = seen.seq.wrapping_sub(packet.seq).checked_add(seen.payload_len);
+    if packet.payload_len > mss && seen.payload_len > 0 && end.is_some_and(|end| end <= packet.payload_len) {
+        (allowed.seq, allowed.payload_len) = (seen.seq, seen.payload_len);
+    }
+    Expected { packet: allowed, may_push: false }
 }
 
 /// The segments that a packet stands for. A packet longer than a segment means several, as in captures

@@ -1,7 +1,12 @@
 //! The report of a run.
 
 use super::{expect::in_script_time, host::Crossed};
-use crate::{packet::Packet, script::Note, wire::Clock};
+use crate::{
+    packet::Packet,
+    script::{Claim, Note},
+    wire::Clock,
+};
+use recoup_guest::About;
 use recoup_recovery::Profile;
 use recoup_units::Instant;
 use std::fmt::Write;
@@ -9,10 +14,14 @@ use std::fmt::Write;
 /// The result of running a script.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The profile of the endpoint.
-    pub profile: Profile,
+    /// What the script was run against.
+    pub subject: Subject,
+    /// What the script checks, if it says so.
+    pub claim: Option<Claim>,
     /// The failure, if the script failed.
     pub failure: Option<Failure>,
+    /// Why the script says nothing about the guest, if it does not apply to it.
+    pub not_applicable: Option<NotApplicable>,
     /// Every packet that crossed the wire, one per line: time in seconds, direction, packet.
     pub trace: Vec<String>,
     /// The output of the script's code, with line numbers.
@@ -24,8 +33,36 @@ pub struct Report {
 impl Report {
     /// Whether the run matched the script.
     pub fn passed(&self) -> bool {
-        self.failure.is_none()
+        self.failure.is_none() && self.not_applicable.is_none()
     }
+}
+
+/// What a script was run against.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// Our endpoint, with this profile.
+    Engine(Box<Profile>),
+    /// The stack of another; unknown if it never began.
+    Guest(Option<About>),
+}
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Engine(profile) => profile.fmt(f),
+            Self::Guest(Some(about)) => write!(f, "{} {}", about.name, about.version),
+            Self::Guest(None) => f.write_str("not begun"),
+        }
+    }
+}
+
+/// Why a script says nothing about a guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotApplicable {
+    /// The script's line.
+    pub line: usize,
+    /// The reason.
+    pub reason: String,
 }
 
 /// The first difference between a run and its script.

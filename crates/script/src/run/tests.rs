@@ -1,3 +1,5 @@
+mod guests;
+
 use crate::{Report, Script, Settings};
 
 const SERVER: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -238,7 +240,7 @@ fn the_given_profile_overrides_the_scripts() {
     let passes = |profile: Option<&str>| {
         let profile = profile.map(|p| p.parse().expect("a profile"));
         let report = script.run(&Settings { profile }).expect("a script that runs");
-        (report.profile.name().to_string(), report.passed())
+        (report.subject.to_string(), report.passed())
     };
     assert_eq!(passes(None), ("linux-3.17+tlp".into(), false));
     assert_eq!(passes(Some("linux-3.17")), ("linux-3.17".into(), true));
@@ -251,6 +253,6 @@ fn the_default_profile_is_that_of_current_linux() {
         format!("{SERVER}+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1\n+.202 > P. 1001:2001(1000) ack 1");
     let report =
         Script::parse("t.pkt", &text).expect("a script").run(&Settings::default()).expect("a script that runs");
-    assert_eq!(report.profile.name(), "linux-6");
+    assert_eq!(report.subject.to_string(), "linux-6");
     assert!(report.passed(), "{:?}", report.failure);
 }

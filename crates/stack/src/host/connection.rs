@@ -35,6 +35,8 @@ pub(crate) struct Connection {
     pub origin: Origin,
     /// Until when its packets are smaller than the link's, because the path said so.
     pub limited_until: Option<Instant>,
+    /// What its sender keeps of segments is limited.
+    pub limited: bool,
     /// It has something to transmit, or may have.
     pub dirty: bool,
     /// The application has let go of it.
@@ -68,6 +70,7 @@ impl Connection {
             path,
             origin,
             limited_until: None,
+            limited: false,
             dirty: false,
             released: false,
             growth: Growth::default(),
@@ -87,6 +90,8 @@ impl Connection {
         self.path = path;
         self.origin = origin;
         self.limited_until = None;
+        // Its scoreboard keeps the limit.
+        self.limited = true;
         self.dirty = false;
         self.released = false;
         self.growth = Growth::default();

@@ -154,7 +154,10 @@ impl Host {
         let Some(listener) = self.listeners.get_mut(id).filter(|listener| listener.cookies_until > Some(now)) else {
             return Addressee::Nobody;
         };
-        let (options, crowded) = (listener.options, listener.is_crowded());
+        let crowded = listener.is_crowded();
+        let Some(options) = self.options_for(id, &path) else {
+            return Addressee::Nobody;
+        };
         let Some(syn) = syn_of(&self.secret, now, &path, ack) else {
             self.stats.cookies_refused += 1;
             // What comes in front of the ACK that opens its connection does not say the peer's ISN. A reset would end that

@@ -248,7 +248,7 @@ impl Host {
     /// Puts a half-open connection back into the table. `None` if there is none along `path`, or its listener is gone.
     pub(super) fn reopen(&mut self, path: &Endpoints) -> Option<u32> {
         let Kept { half, listener, receive_buffer } = self.half_open.take(path)?;
-        let options = self.listeners.get_mut(listener)?.options;
+        let options = self.options_for(listener, path)?;
         let begins = Begins { isn: half.isn(), receive_buffer: Some(receive_buffer.into()) };
         let index = self.open(*path, Some(&options), Origin::Listener(listener), begins);
         if let Some(connection) = self.table.at_mut(index) {

@@ -210,6 +210,7 @@ impl Host {
 
     /// Packets of a connection have up to `mtu` bytes, for a while. Returns whether that is less than before.
     pub(super) fn limit_mtu(&mut self, now: Instant, index: u32, mtu: u16) -> bool {
+        self.limit_records(index);
         let Some(connection) = self.table.at_mut(index) else {
             return false;
         };
@@ -220,6 +221,7 @@ impl Host {
         }
         endpoint.limit_path_mtu(now, mtu);
         connection.limited_until = Some(now + PATH_MTU_LIFE);
+        self.table.count(index);
         self.mark_dirty(index);
         true
     }

@@ -196,7 +196,7 @@ impl Host {
         if flags.intersects(Flags::ACK | Flags::FIN) {
             return Addressee::Nobody;
         }
-        let Some(options) = self.listeners.get_mut(id).map(|listener| listener.options) else {
+        let Some(options) = self.options_for(id, &path) else {
             return Addressee::Nobody;
         };
         if options.decide_first {

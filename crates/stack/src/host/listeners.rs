@@ -40,6 +40,8 @@ pub(crate) struct Listener {
     /// `None`: every address and port that no other listener has.
     local: Option<SocketAddr>,
     pub options: TcpOptions,
+    /// Connections have one of these each, where there are any.
+    choices: Vec<TcpOptions>,
     /// Connections whose handshake is not done, and SYNs that wait for a decision.
     pub embryonic: usize,
     /// Cookies that were sent are valid until then.
@@ -53,6 +55,17 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
+    /// Which of the choices a connection has whose hash this is.
+    fn choice(&self, hash: u64) -> usize {
+        // Both fit.
+        (hash % self.choices.len().max(1) as u64) as usize
+    }
+
+    /// The options of a connection whose hash this is.
+    fn options_of(&self, hash: u64) -> &TcpOptions {
+        self.choices.get(self.choice(hash)).unwrap_or(&self.options)
+    }
+
     /// Whether it has as many connections in handshakes as it may have.
     fn is_full(&self) -> bool {
         self.embryonic >= self.options.backlog
@@ -273,8 +286,39 @@ impl Host {
     /// # Errors
     /// When there is no such listener.
     pub fn set_listener_options(&mut self, id: ListenerId, options: &TcpOptions) -> Result<(), HostError> {
-        self.listeners.get_mut(id).ok_or(HostError::Unknown)?.options = *options;
+        let listener = self.listeners.get_mut(id).ok_or(HostError::Unknown)?;
+        listener.options = *options;
+        listener.choices.clear();
         Ok(())
+    }
+
+    /// Gives each connection one of `choices` from now on, by a keyed hash of its addresses and ports: about as many
+    /// connections have one as another, and no peer can choose. What concerns the listener itself is that of the first one.
+    /// Handshakes under way end with the new ones, so these should agree with the old ones on what SYNs offer.
+    ///
+    /// # Errors
+    /// When there is no such listener, or no choice.
+    pub fn split_listener(&mut self, id: ListenerId, choices: &[TcpOptions]) -> Result<(), HostError> {
+        let (listener, first) = self.listeners.get_mut(id).zip(choices.first()).ok_or(HostError::Unknown)?;
+        listener.options = *first;
+        listener.choices = choices.to_vec();
+        Ok(())
+    }
+
+    /// Which of the choices of its [split](Self::split_listener) listener a connection has.
+    pub fn choice(&self, id: ConnectionId) -> Option<usize> {
+        let path = self.path(id)?;
+        let listener = self.listeners.by_id.get(&self.listener(id)?)?;
+        Some(listener.choice(self.secret.choice(&path)))
+    }
+
+    /// The options of a connection that comes to a listener along `path`.
+    pub(super) fn options_for(&self, id: ListenerId, path: &Endpoints) -> Option<TcpOptions> {
+        let listener = self.listeners.by_id.get(&id)?;
+        if listener.choices.len() < 2 {
+            return Some(listener.options);
+        }
+        Some(*listener.options_of(self.secret.choice(path)))
     }
 
     /// Where a listener takes connections; `None` if everywhere, or if there is none.

@@ -120,6 +120,30 @@ impl Host {
         of_share.max(self.scarce().saturating_sub(used))
     }
 
+    /// Limits what a connection's sender may keep of segments from now on: they may be smaller than was thought when their
+    /// data was written, as where the path MTU fell.
+    pub(super) fn limit_records(&mut self, index: u32) {
+        let left = self.memory_left(index);
+        if let Some(connection) = self.table.at_mut(index) {
+            connection.tcp.endpoint_mut().limit_memory(left);
+            connection.limited = true;
+        }
+    }
+
+    /// As [`limit_records`](Self::limit_records), before a turn or a timer. While memory is plentiful, what is kept may be twice
+    /// as much after it, and that is no more than there is: only what became too large for the path may be cut into many.
+    pub(super) fn limit_turn(&mut self, index: u32) {
+        let plentiful = self.table.memory() + self.reserved() <= self.config.memory / 2;
+        match self.table.at_mut(index) {
+            Some(connection) if plentiful && !connection.limited => {}
+            Some(connection) if plentiful && !connection.tcp.endpoint().has_larger_segments() => {
+                connection.tcp.endpoint_mut().limit_memory(usize::MAX);
+                connection.limited = false;
+            }
+            _ => self.limit_records(index),
+        }
+    }
+
     /// Whether there is memory for the payload of a segment with data. If there was none, out-of-order data is discarded
     /// first: that of the greediest, and that of this connection if the segment is the next one.
     pub(super) fn has_memory_for(&mut self, now: Instant, index: u32, segment: &Segment) -> bool {

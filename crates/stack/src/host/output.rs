@@ -132,6 +132,7 @@ impl Host {
 
     /// Sends segments in trains; whether there may be more.
     fn transmit_trains(&mut self, now: Instant, index: u32, sink: &mut dyn Sink) -> More {
+        self.limit_turn(index);
         let Some(connection) = self.table.at_mut(index) else {
             return More::No;
         };
@@ -275,6 +276,19 @@ impl Host {
                 connection.released = true;
                 connection.tcp.abort();
                 self.mark_dirty(index);
+            }
+        }
+    }
+
+    /// Announces what has arrived before anything is sent: what applications write at once goes with the acknowledgments of
+    /// what they read, in half as many packets where requests are short.
+    pub fn announce_arrivals(&mut self, now: Instant) {
+        for place in 0..self.dirty.len() {
+            let index = self.dirty[place];
+            match self.table.at(index) {
+                Some(connection) if !connection.embryonic => self.announce(now, index),
+                Some(connection) if connection.tcp.endpoint().is_open() => self.settle(now, index),
+                _ => {}
             }
         }
     }

@@ -37,6 +37,7 @@ enum Purpose {
     Limit,
     Identification,
     Cookie,
+    Choice,
 }
 
 impl std::fmt::Debug for Secret {
@@ -67,6 +68,11 @@ impl Secret {
         let mut hasher = SipHasher24::new_with_key(&self.key);
         (purpose, what).hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// Which of several options a connection along `path` has, modulo their number.
+    pub(crate) fn choice(&self, path: &Endpoints) -> u64 {
+        self.hash(Purpose::Choice, (path.src, path.dst))
     }
 
     /// The initial sequence number of a connection along `path` that begins now.

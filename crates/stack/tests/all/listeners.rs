@@ -2,7 +2,7 @@
 
 use super::*;
 use futures_util::StreamExt;
-use recoup_stack::{TcpOptions, TcpStream};
+use recoup_stack::{TcpListener, TcpOptions, TcpStream};
 use std::{io::ErrorKind, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -93,4 +93,30 @@ async fn streams_outlive_the_listener_that_takes_any() {
         received
     };
     assert_eq!(timeout(Duration::from_secs(3), exchange).await.unwrap(), *b"hi");
+}
+
+#[tokio::test]
+async fn connections_are_split_among_options_and_keep_theirs() {
+    let (client, server) = stacks(ETHERNET);
+    let listener = TcpListener::bind(&server, at(80)).unwrap();
+    assert!(listener.split_among(&[]).is_err());
+    let small = TcpOptions { max_segment: Some(500), ..TcpOptions::default() };
+    let large = TcpOptions { max_segment: Some(1000), ..small };
+    listener.split_among(&[small, large]).unwrap();
+    let mut counts = [0; 2];
+    for round in 0..200 {
+        let (ours, theirs) = tokio::join!(TcpStream::connect(&client, at(80)), listener.accept());
+        let (ours, (theirs, _)) = (ours.unwrap(), theirs.unwrap());
+        let choice = listener.choice(&theirs);
+        counts[choice] += 1;
+        let announced = theirs.info().unwrap().advmss;
+        assert_eq!(announced, [500, 1000][choice], "in round {round}");
+        assert_eq!(ours.info().unwrap().snd_mss, announced - 12, "without timestamps");
+        ours.abort();
+        theirs.abort();
+    }
+    assert!(counts.iter().all(|count| (60..=140).contains(count)), "{counts:?}");
+    listener.split_among(&[large]).unwrap();
+    let (ours, theirs) = tokio::join!(TcpStream::connect(&client, at(80)), listener.accept());
+    assert_eq!((listener.choice(&theirs.unwrap().0), ours.unwrap().info().unwrap().snd_mss), (0, 988));
 }

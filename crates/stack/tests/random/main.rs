@@ -35,6 +35,12 @@ fn whatever_happens_every_byte_arrives_once_and_in_order() {
     assert!(connections < 5000 || all.delivered > all.begun / 5, "{all:?}");
 }
 
+/// In this network a path MTU probe was sent whole for ever, for want of memory to cut it.
+#[test]
+fn a_probe_that_there_is_no_memory_to_cut_is_cut_later() {
+    assert!(of_seed(3_001_706).packets > 0);
+}
+
 #[test]
 fn the_bytes_of_a_fuzzer_choose_as_well() {
     let bytes: Vec<u8> = (0..3000_u32).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect();

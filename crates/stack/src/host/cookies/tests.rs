@@ -254,3 +254,37 @@ fn a_cookie_counts_although_a_copy_of_the_syn_found_room() {
     assert_eq!(hand_in(&mut host, ms(3), &from(98, syn(all_options()))).len(), 1);
     assert_eq!((host.half_open(), host.stats().cookies_sent), (BACKLOG, 1));
 }
+
+#[test]
+fn a_cookie_stands_for_the_options_that_its_connection_has_among_several() {
+    let mut host = flooded(|_| {});
+    let id = host.listeners.at(SERVER.parse().unwrap()).unwrap();
+    let options = host.listener_options(id);
+    let small = crate::TcpOptions { max_segment: Some(500), ..options };
+    host.split_listener(id, &[options, small]).unwrap();
+    let mut sizes = Vec::new();
+    for port in 1_000..1_040 {
+        let answers = hand_in(&mut host, ms(10), &from(port, syn(all_options())));
+        let [answer] = answers[..] else { panic!("{answers:?}") };
+        let timestamps = answer.options.timestamps.unwrap();
+        let ack = Segment {
+            seq: SeqNumber(4_001),
+            ack: answer.seq + 1,
+            flags: Flags::ACK,
+            window: 64_000,
+            options: Options {
+                timestamps: Some(Timestamps { value: 1_000_001, echo: timestamps.value }),
+                ..Options::NONE
+            },
+            ..Segment::default()
+        };
+        hand_in(&mut host, ms(20), &from(port, ack));
+        let connection = host.accept(id).expect("an open connection");
+        let advertised = u32::from(answer.options.mss.unwrap());
+        assert_eq!(host.info(ms(20), connection).unwrap().advmss, advertised);
+        assert_eq!(advertised, [1460, 500][host.choice(connection).unwrap()]);
+        sizes.push(advertised);
+    }
+    assert!(sizes.contains(&500) && sizes.contains(&1460), "{sizes:?}");
+    assert!(host.stats().cookies_accepted >= 40);
+}

@@ -17,6 +17,8 @@ struct Many {
     connections: Vec<(ConnectionId, ConnectionId)>,
     /// The most memory that the server's connections took.
     most: usize,
+    /// The largest packets that the path to the client takes.
+    takes: usize,
     /// Packets to the server, and to the client.
     under_way: [Vec<Vec<u8>>; 2],
 }
@@ -34,6 +36,7 @@ impl Many {
             server,
             connections: Vec::new(),
             most: 0,
+            takes: 1500,
             under_way: Default::default(),
         };
         let at: SocketAddr = SocketAddr::new(SERVER.parse().unwrap(), 80);
@@ -62,9 +65,9 @@ impl Many {
                 self.server.on_packet(self.now, &packet, &mut sink);
                 self.most = self.most.max(self.server.memory());
             }
-            for packet in to_client {
+            for packet in to_client.iter().filter(|packet| packet.len() <= self.takes) {
                 let mut sink = |packet: &[u8]| later_to_server.push(packet.to_vec());
-                self.client.on_packet(self.now, &packet, &mut sink);
+                self.client.on_packet(self.now, packet, &mut sink);
             }
         }
     }
@@ -129,6 +132,45 @@ fn writers_wait_for_memory_and_are_told_when_there_is_some() {
     }
     assert_eq!(told.iter().filter(|told| !**told).count(), 0);
     assert!(many.server.memory() <= MEMORY / 2, "{} bytes are held for nothing", many.server.memory());
+}
+
+#[test]
+fn what_a_path_takes_in_tiny_segments_alone_arrives_within_the_bound() {
+    const MEMORY: usize = 512 << 10;
+    const TAKES: u16 = 100;
+    let mut many = Many::new(8, MEMORY);
+    let bytes = vec![7; 100_000];
+    let connections = many.connections.clone();
+    let mut written = vec![0; connections.len()];
+    let mut received = vec![0; connections.len()];
+    let mut into = vec![0; 100_000];
+    let mut most = 0;
+    for step in 0..60_000 {
+        if step == 20 {
+            // Everything outstanding is lost, in segments of twenty times the size.
+            many.takes = TAKES.into();
+            for (_, theirs) in &connections {
+                assert!(many.server.limit_mtu(many.now, theirs.index() as u32, TAKES));
+                most = most.max(many.server.memory());
+            }
+        }
+        for (place, (ours, theirs)) in connections.iter().enumerate() {
+            written[place] += many.server.write(many.now, *theirs, &bytes[written[place]..]).unwrap();
+            most = most.max(many.server.memory());
+            while step > 20
+                && let Read::Bytes(count) = many.client.read(many.now, *ours, &mut into).unwrap()
+            {
+                received[place] += count;
+            }
+        }
+        many.run(1);
+        most = most.max(many.most);
+        if received.iter().all(|count| *count == bytes.len()) {
+            break;
+        }
+    }
+    assert_eq!(received, vec![bytes.len(); connections.len()]);
+    assert!(most > MEMORY / 2 && most <= MEMORY, "{most} bytes");
 }
 
 #[test]

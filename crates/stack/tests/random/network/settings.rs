@@ -42,7 +42,7 @@ pub fn options(choices: &mut Choices<'_>) -> TcpOptions {
         options.max_segment = Some(choices.one(&[48, 88, 536, 1000]));
     }
     if choices.chance(30) {
-        let (idle, interval) = (Duration::from_secs(1), Duration::from_millis(500));
+        let (idle, interval) = (Duration::from_secs(1), Duration::from_millis(1500));
         options.keep_alive = Some(KeepAlive { idle, interval, probes: 20 });
     }
     options

@@ -160,7 +160,9 @@ impl Network {
         let slow =
             |one: &End, other: &End| one.plan.reading != Reading::Eagerly && other.released && other.how.is_none();
         let full = full || peer.is_some_and(|peer| slow(end, peer) || slow(peer, end));
-        let most = if peer.is_some() { LOST_SEGMENTS } else { LOST_SYNS };
+        // A listener without room for the ACK that ends a handshake drops the data with it, as the path would.
+        let crowded = self.nodes.iter().any(|node| node.host.stats().syns_dropped > 0);
+        let most = if peer.is_some() { LOST_SEGMENTS - u32::from(crowded) } else { LOST_SYNS };
         assert!(full || lost >= most, "{lost} packets lost, but not everything was delivered:\n{end:?}\n{peer:?}");
         // What becomes of a connection that was let go of, only its peer learns, if anybody.
         let may_break = |end: &End| end.is_broken() || (end.released && end.how.is_none());
