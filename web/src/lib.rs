@@ -12,7 +12,7 @@
 use recoup_captures::capture::{CaptureSource, Input, Progress};
 use recoup_captures::explain::{PageRequest, explain_as_page};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{ReadError, Reader};
+use recoup_trace::read::{OpenedInput, ReadError};
 use recoup_units::visible;
 use std::fmt;
 use std::io::{self, Read};
@@ -86,8 +86,8 @@ impl CaptureSource for HostFile {
         &self.name
     }
 
-    fn reader(&self) -> Result<Reader<'_>, ReadError> {
-        Reader::new(&self.name, HostReader { host: &self.host, offset: 0 })
+    fn open(&self) -> Result<OpenedInput<'_>, ReadError> {
+        OpenedInput::new(&self.name, HostReader { host: &self.host, offset: 0 })
     }
 }
 

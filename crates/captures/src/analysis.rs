@@ -50,6 +50,7 @@ pub use continuity::{analyze_all, analyze_each};
 pub use episodes::{Episode, EpisodeKey, Occurrence, Recovery, episodes, packed_episodes};
 pub use everything::{AllIntervals, Everything, Interval, intervals};
 pub(crate) use findings::assemble;
+pub(crate) use findings::run_qlog;
 pub use findings::{AllConnections, AllEpisodes, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run};
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub(crate) use notes::copies_json;

@@ -19,11 +19,12 @@ pub use opened::OpenedFile;
 pub use progress::{Progress, Unwatched};
 pub use source::CaptureSource;
 
-use crate::analysis::{self, AnalysisError, Analyzed, Collector};
+use crate::analysis::{self, AnalysisError, Analyzed, Collector, run_qlog};
 use memory::{Memory, Recalled, Remembering};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{
-    CapturedPacket, Counts, Joined, JoinedFiles, Packet, PacketSource, ReadError, Reader, SentCopy, WithoutCopies,
+    CapturedPacket, Counts, Joined, JoinedFiles, OpenedInput, Packet, PacketSource, QlogTrace, ReadError, Reader,
+    SentCopy, WithoutCopies,
 };
 use recoup_units::visible;
 use std::path::{Path, PathBuf};
@@ -68,12 +69,13 @@ impl<'a> Capture<'a> {
         Ok(Self::new(DEMO_NAME, Reading::one(Reader::new(DEMO_NAME, DEMO)?), Origin::Demo))
     }
 
-    /// Opens a file or a stream; `-` is standard input.
+    /// Opens a file or a stream; `-` is standard input. It may be a trace of QUIC, which not every view can show
+    /// ([`Collector::READS_QLOG`]).
     ///
     /// # Errors
-    /// If it cannot be read, or does not begin like a capture.
+    /// If it cannot be read, or does not begin like a capture or a trace.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let first = Reading::one(Reader::open(path)?);
+        let first = Reading::of(OpenedInput::open(path)?)?;
         let origin = match path.metadata() {
             Ok(about) if about.is_file() => Origin::File(path.to_owned()),
             _ => Origin::Stream,
@@ -86,7 +88,7 @@ impl<'a> Capture<'a> {
     /// # Errors
     /// If it cannot be read, or does not begin like a capture.
     fn source(source: &'a dyn CaptureSource) -> Result<Self, ReadError> {
-        Ok(Self::new(source.name(), Reading::one(source.reader()?), Origin::Source(source)))
+        Ok(Self::new(source.name(), Reading::of(source.open()?)?, Origin::Source(source)))
     }
 
     /// A stream that is open.
@@ -133,6 +135,11 @@ impl<'a> Capture<'a> {
         self.first.size()
     }
 
+    /// Whether it is a trace of QUIC.
+    pub(crate) fn is_qlog(&self) -> bool {
+        matches!(self.first, Reading::Qlog(_))
+    }
+
     /// Reads it once, without a view.
     pub fn into_packets(self) -> impl PacketSource {
         self.first
@@ -146,21 +153,24 @@ impl<'a> Capture<'a> {
     /// Analyzes it. `collector` makes a collector for each thread.
     ///
     /// # Errors
-    /// If no frame is readable.
+    /// If no frame is readable, or if it is a trace of QUIC that the view or the settings do not suit.
     pub fn analyze<V: Collector>(
         self,
         settings: &Settings,
         collector: impl Fn() -> V,
         progress: &dyn Progress,
     ) -> Result<Analyzed<V>, AnalysisError> {
-        let source = self.first.without(settings.copies.as_deref());
+        let source = match self.first {
+            Reading::Qlog(trace) => return run_qlog(&self.name, *trace, settings, collector, progress),
+            first => first.without(settings.copies.as_deref()),
+        };
         analysis::run(&self.name, source, settings, collector, |source| progress.reads(source.taken()))
     }
 
     /// Analyzes it, and prepares its second reading.
     ///
     /// # Errors
-    /// If no frame is readable.
+    /// As of [`analyze`](Self::analyze).
     pub(crate) fn analyze_first<V: Collector>(
         self,
         settings: &Settings,
@@ -172,6 +182,10 @@ impl<'a> Capture<'a> {
         let first = match (first, &origin) {
             (Reading::One(source), Origin::Stream) => {
                 Reading::Remembering(Remembering { source, memory: memory.clone() })
+            }
+            (Reading::Qlog(trace), _) => {
+                let analyzed = run_qlog(&name, *trace, settings, collector, progress)?;
+                return Ok((analyzed, Again { origin, memory, copies: None }));
             }
             (first, _) => first,
         };
@@ -229,7 +243,7 @@ impl<'a> Again<'a> {
                 }
             }
             Origin::Packets(packets) => Reading::Recalled(Recalled::of(packets)),
-            Origin::Source(source) => Reading::one(source.reader()?),
+            Origin::Source(source) => Reading::of(source.open()?)?,
         })
     }
 
@@ -251,6 +265,8 @@ pub(crate) enum Reading<'a> {
     Joined(Box<Joined>),
     Remembering(Remembering<'a>),
     Recalled(Recalled),
+    /// A trace of QUIC, which has no packets.
+    Qlog(Box<QlogTrace<'a>>),
     /// One of these, in which copies by another program are messages.
     WithoutCopies(Box<WithoutCopies<Self>>),
 }
@@ -258,6 +274,14 @@ pub(crate) enum Reading<'a> {
 impl<'a> Reading<'a> {
     fn one(reader: Reader<'a>) -> Self {
         Self::One(Box::new(reader))
+    }
+
+    /// A capture, or a trace of QUIC.
+    fn of(opened: OpenedInput<'a>) -> Result<Self, ReadError> {
+        match opened.into_qlog() {
+            Ok(trace) => Ok(Self::Qlog(Box::new(trace))),
+            Err(opened) => Reader::of(opened).map(Self::one),
+        }
     }
 
     /// The same, in which these copies are messages. `None`: none are known.
@@ -274,6 +298,7 @@ impl<'a> Reading<'a> {
             Self::Joined(source) => &**source,
             Self::Remembering(source) => source,
             Self::Recalled(source) => source,
+            Self::Qlog(source) => &**source,
             Self::WithoutCopies(source) => &**source,
         }
     }
@@ -284,6 +309,7 @@ impl<'a> Reading<'a> {
             Self::Joined(source) => &mut **source,
             Self::Remembering(source) => source,
             Self::Recalled(source) => source,
+            Self::Qlog(source) => &mut **source,
             Self::WithoutCopies(source) => &mut **source,
         }
     }
@@ -320,6 +346,7 @@ impl PacketSource for Reading<'_> {
             Self::Joined(source) => source.stop(),
             Self::Remembering(source) => source.stop(),
             Self::Recalled(source) => source.stop(),
+            Self::Qlog(source) => source.stop(),
             Self::WithoutCopies(source) => source.stop(),
         }
     }

@@ -13,6 +13,7 @@
 //! | `report` | sentences: `causes` of lost time, `states` of senders and what held them up, `compared` with usual values |
 //! | `queues` | losses by a full queue, and others |
 //! | `total` | several captures together |
+//! | `quic` | what traces of QUIC show besides, and the words that differ |
 //! | `live` | a capture while it is written |
 //! | `text`, `one`, `page`, `document` | the report as text, one connection as text, the HTML page of captures, JSON |
 //! | `advice` | what would have helped, by reruns |
@@ -27,6 +28,7 @@ mod order;
 mod outage;
 mod page;
 mod queues;
+mod quic;
 mod read;
 mod report;
 mod text;
@@ -40,6 +42,7 @@ pub use live::explain_live;
 pub use one::{connection_text, sender_text};
 pub use order::{DRAWN, Ranked, SortBy, Worst};
 pub use page::{Drawn, page_without_diagrams};
+pub use quic::{Protocol, QuicFacts};
 pub use read::{
     ExplainError, ExplainedPage, MOST_CONNECTIONS, PageRequest, explain, explain_all, explain_as_page,
     explain_connection,

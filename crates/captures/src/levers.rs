@@ -196,6 +196,11 @@ impl LeverValue {
         matches!(self.lever.needs, Some(Need::Losses | Need::Spurious | Need::LostHandshakes))
     }
 
+    /// Whether the receiver of the data would have to set it.
+    pub fn is_at_receiver(&self) -> bool {
+        self.lever.end == End::Receiver
+    }
+
     /// Where it is set: at the sender, the receiver, on the path or in the application.
     pub fn place(&self) -> String {
         let place = End::ALL.iter().find(|(end, _)| *end == self.lever.end).map_or("", |(_, place)| place);

@@ -27,6 +27,7 @@
 //! | `pools` | the loss processes of a path and of the capture |
 //! | `interval` | the intervals of a mean change |
 //! | `answer`, `changes` | the statistics |
+//! | `profile_to_try` | the profile that a proxy before a server should try |
 //! | `scenario` | the same inference, written as a scenario |
 //! | `columns`, `document`, `text` | their forms |
 
@@ -43,6 +44,7 @@ mod interval;
 mod paths;
 mod pools;
 mod prediction;
+mod profile_to_try;
 mod read;
 mod reasons;
 mod reruns;
@@ -65,6 +67,8 @@ pub use columns::{predictions, results};
 pub use document::write_answers;
 pub(crate) use gather::{Gathering, TOO_LARGE, Task};
 pub(crate) use paths::share;
+pub use profile_to_try::text::{server_table, why_none};
+pub use profile_to_try::{AbTrial, Arm, PROFILES, ProfileToTry, ServerToTry};
 pub use read::{Request, what_if, what_if_sampled};
 pub(crate) use read::{rerun_along, rerun_candidates};
 pub use reasons::{ReasonCount, Reasons};

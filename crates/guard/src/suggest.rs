@@ -77,7 +77,7 @@ pub struct Args {
 impl Args {
     fn request(&self, plan: &Plan) -> Option<Request> {
         let alternatives = vec![Alternative::Timers(peer_timers(plan))];
-        (!plan.is_empty()).then_some(Request { alternatives, draws: self.draws, seed: self.seed })
+        (!plan.is_empty()).then_some(Request { alternatives, draws: self.draws, seed: self.seed, names_profile: false })
     }
 }
 

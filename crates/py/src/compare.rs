@@ -52,7 +52,9 @@ pub fn compare(
     let settings = options.settings()?;
     let expectation = alternative.map(|text| {
         let parsed = Alternative::parse(text).map_err(|e| wrong(format_args!("{text}: {e}")));
-        parsed.map(|alternative| Expectation::Rerun(Request { alternatives: vec![alternative], draws: 10, seed: 1 }))
+        parsed.map(|alternative| {
+            Expectation::Rerun(Request { alternatives: vec![alternative], draws: 10, seed: 1, names_profile: false })
+        })
     });
     let expectation = expectation.transpose()?;
     let compared =

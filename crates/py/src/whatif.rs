@@ -81,7 +81,7 @@ pub fn whatif(
         let parsed = Alternative::parse(text);
         parsed.map_err(|e| wrong(format_args!("{text}: {e} ({all})")))
     });
-    let request = Request { alternatives: alternatives.collect::<PyResult<_>>()?, draws, seed };
+    let request = Request { alternatives: alternatives.collect::<PyResult<_>>()?, draws, seed, names_profile: true };
     let all =
         watch::run(py, progress, |meter| input.each(meter, |capture| what_if(capture, &request, &settings, meter)))?;
     let failures = settings::failures(&all)?;

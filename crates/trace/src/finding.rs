@@ -2,12 +2,14 @@
 
 mod cost;
 mod ecn;
+mod quic;
 mod renumber;
 mod revision;
 mod since;
 
 pub use cost::{Cause, EpisodeCost, LostTime, Policer, SenderState, TimeByState, WhyUnknown};
 pub use ecn::{EcnCounts, EcnMode};
+pub use quic::{QuicConnection, QuicTrigger};
 pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
 pub use since::Sums;
@@ -130,20 +132,38 @@ impl Evidence {
 pub struct Triggers {
     first: Option<Trigger>,
     second: Option<Trigger>,
+    /// How a QUIC sender says it.
+    #[serde(skip)]
+    quic: Option<QuicTrigger>,
 }
 
 impl Triggers {
     /// Unknown.
-    pub const UNKNOWN: Self = Self { first: None, second: None };
+    pub const UNKNOWN: Self = Self { first: None, second: None, quic: None };
 
     /// Two timers that nothing distinguishes.
     pub const fn either(first: Trigger, second: Trigger) -> Self {
-        Self { first: Some(first), second: Some(second) }
+        Self { first: Some(first), second: Some(second), quic: None }
+    }
+
+    /// Of a QUIC sender. A threshold stands for fast recovery, and a probe for a tail loss probe.
+    pub(crate) const fn of_quic(quic: QuicTrigger) -> Self {
+        let first = match quic {
+            QuicTrigger::PacketThreshold | QuicTrigger::TimeThreshold => Some(Trigger::Fast),
+            QuicTrigger::Probe => Some(Trigger::Tlp),
+            QuicTrigger::Unknown => None,
+        };
+        Self { first, second: None, quic: Some(quic) }
     }
 
     /// The trigger, or the first of two; `None` if unknown.
     pub const fn first(self) -> Option<Trigger> {
         self.first
+    }
+
+    /// How a QUIC sender says it; `None` for TCP.
+    pub const fn quic(self) -> Option<QuicTrigger> {
+        self.quic
     }
 
     /// All of them.
@@ -154,13 +174,16 @@ impl Triggers {
 
 impl From<Trigger> for Triggers {
     fn from(trigger: Trigger) -> Self {
-        Self { first: Some(trigger), second: None }
+        Self { first: Some(trigger), second: None, quic: None }
     }
 }
 
 impl fmt::Display for Triggers {
-    /// For example `rto`, `tlp|rto` or `unknown`.
+    /// For example `rto`, `tlp|rto` or `unknown`; of a QUIC sender, for example `time_threshold`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(quic) = self.quic {
+            return f.write_str(quic.name());
+        }
         match (self.first, self.second) {
             (None, _) => f.write_str("unknown"),
             (Some(one), None) => f.write_str(one.name()),
@@ -446,6 +469,9 @@ pub struct Connection {
     pub tunnels: [Vec<Tunnel>; 2],
     /// Data from `src`, and from `dst`.
     pub directions: [Direction; 2],
+    /// What a trace of QUIC shows besides; `None`: it is a connection of TCP.
+    #[serde(skip)]
+    pub quic: Option<Box<QuicConnection>>,
 }
 
 /// A connection's number, and the number of the capture point. A merged file has one number for
@@ -463,11 +489,34 @@ impl Connection {
         self.tunnels.iter().flatten().copied().find(|tunnel| !tunnel.is_none())
     }
 
-    /// Its ends, as in `192.0.2.1:40000 > 192.0.2.2:80`, and the [tunnel](Self::tunnel) if one tells it apart.
+    /// Its ends, as in `192.0.2.1:40000 > 192.0.2.2:80`, and the [tunnel](Self::tunnel) if one tells it apart. A connection of
+    /// QUIC also has its connection ID.
     pub fn name(&self) -> String {
-        match self.tunnel() {
-            None => self.endpoints.to_string(),
-            Some(tunnel) => format!("{} ({tunnel})", self.endpoints),
+        let about = match &self.quic {
+            Some(quic) => Some(quic.name.clone()).filter(|name| !name.is_empty()),
+            None => self.tunnel().map(|tunnel| tunnel.to_string()),
+        };
+        let ends = format!("{} > {}", self.end_name(0), self.end_name(1));
+        match about {
+            None => ends,
+            Some(about) => format!("{ends} ({about})"),
+        }
+    }
+
+    /// The name of an end: its address and port, or what it is if a trace does not have these. 0 for `src`, 1 for `dst`.
+    pub fn end_name(&self, side: usize) -> String {
+        match &self.quic {
+            Some(quic) if !quic.has_addresses => QuicConnection::end(side).into(),
+            _ if side == 0 => self.endpoints.src.to_string(),
+            _ => self.endpoints.dst.to_string(),
+        }
+    }
+
+    /// The end that sent a retransmission of it: 0 for `src`, 1 for `dst`.
+    pub fn sender_of(&self, row: &Retransmission) -> usize {
+        match &self.quic {
+            Some(quic) => quic.traced,
+            None => usize::from(row.endpoints.src != self.endpoints.src),
         }
     }
 

@@ -38,6 +38,7 @@
 //! | `cost::division` | where the time of a direction went: its life, divided among the states of its sender |
 //! | `cost::lost` | the time each direction lost, by cause: `episodes`, `causes`, `handshake`, `delays` |
 //! | `timeline` | segments, goodput and round-trip times of all connections over time, in bounded memory |
+//! | `qlog` | traces of QUIC: read, followed, and their losses judged and named like those of captures |
 //! | `hosts` | facts about hosts, from all their connections: a value that analyses take, return and merge |
 //! | `systems` | the profiles compared with, and the systems that retransmit by them |
 //! | `memory` | estimates what connections hold; at the bound, `analyze` closes connections |
@@ -64,6 +65,7 @@ pub mod finding;
 mod follow;
 pub mod hosts;
 mod memory;
+pub mod qlog;
 pub mod read;
 pub mod systems;
 pub mod timeline;

@@ -74,7 +74,9 @@ use std::{io::Read, path::Path};
 
 use frames::Frames;
 use records::{Records, name_of};
+pub(crate) use window::Window;
 
+pub use crate::qlog::{QlogCounts, QlogTrace};
 pub use copied::{CopiedFrame, CopiedRecord, CopyReader};
 pub use copies::{CapturedCopies, CapturedCopy, CopyFinder, SentCopy, Taken, WithoutCopies};
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
@@ -88,6 +90,7 @@ pub use message::Message;
 pub use packet::Packet;
 pub use placeholder::placeholder;
 pub use raw::{FrameReader, RawFrame, RawReader, RawRecord, RewriteError};
+pub use records::OpenedInput;
 pub use tunnel::{Tunnel, TunnelKind};
 
 /// The longest record of a classic capture, and the longest packet block of pcapng without its
@@ -231,6 +234,14 @@ impl<'a> From<Records<'a, Frames>> for Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// Reads a file that was opened.
+    ///
+    /// # Errors
+    /// If it does not begin like a capture.
+    pub fn of(opened: OpenedInput<'a>) -> Result<Self, ReadError> {
+        Records::of(opened, Frames::default()).map(Self::from)
+    }
+
     /// Reads `input`, which messages call `name`.
     ///
     /// # Errors

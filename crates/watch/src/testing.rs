@@ -41,6 +41,7 @@ pub fn connection(id: u64, seconds: u64) -> Connection {
         ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
+        quic: None,
         directions: [client, server],
     }
 }

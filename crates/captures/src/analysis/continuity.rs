@@ -178,6 +178,8 @@ impl<V: View> View for WithEnds<V> {
 }
 
 impl<V: Collector> Collector for WithEnds<V> {
+    const READS_QLOG: bool = V::READS_QLOG;
+
     fn merge(&mut self, other: Self) {
         self.ends.merge(other.ends);
         self.view.merge(other.view);

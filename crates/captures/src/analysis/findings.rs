@@ -2,9 +2,10 @@
 
 use super::episodes::Episode;
 use super::summary::Vantages;
-use recoup_trace::analyze::{Findings, NumbersConnections, Settings, analyze};
+use crate::capture::Progress;
+use recoup_trace::analyze::{Findings, NumbersConnections, Settings, TimeWindow, analyze};
 use recoup_trace::finding::{Connection, ConnectionKey, HeldConnections, Retransmission, Revision};
-use recoup_trace::read::{Counts, Ending, PacketSource, ReadError, Reason};
+use recoup_trace::read::{Counts, Ending, PacketSource, QlogTrace, ReadError, Reason};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,6 +23,9 @@ pub trait View {
 
 /// Collects the findings of an analysis. Each thread has its own collector.
 pub trait Collector: Findings + View + Sized {
+    /// Whether the view can show connections of QUIC, as traces (qlog) hold them.
+    const READS_QLOG: bool = false;
+
     /// Adds the findings of another thread.
     fn merge(&mut self, other: Self);
 
@@ -281,6 +285,14 @@ pub enum AnalysisError {
         /// Why the frames are unreadable.
         reason: String,
     },
+    /// A part of a trace of QUIC is asked for.
+    #[error("{capture}: a qlog trace of QUIC is explained as a whole: {options} select packets of captures")]
+    QlogPart {
+        /// The trace.
+        capture: String,
+        /// The options.
+        options: &'static str,
+    },
 }
 
 /// Analyzes the capture that `source` reads. `capture` is the user's name for it, and `collector` makes
@@ -304,6 +316,32 @@ pub fn run<V: Collector, S: PacketSource>(
     };
     let analysis = analyze(source, settings, &collector, watch)?;
     assemble(capture, analysis.counts, interrupted, analysis.findings, collector)
+}
+
+/// Explains a trace of QUIC.
+///
+/// # Errors
+/// If the view cannot show it, if only a part of it is asked for, or if it has no event.
+pub(crate) fn run_qlog<V: Collector>(
+    capture: &str,
+    trace: QlogTrace<'_>,
+    settings: &Settings,
+    collector: impl Fn() -> V,
+    progress: &dyn Progress,
+) -> Result<Analyzed<V>, AnalysisError> {
+    if !V::READS_QLOG {
+        return Err(trace.refused().into());
+    }
+    let part = |options| AnalysisError::QlogPart { capture: capture.into(), options };
+    match settings {
+        Settings { filter: Some(_), .. } => return Err(part("--filter and --guard-log")),
+        Settings { copies: Some(_), .. } => return Err(part("--filter and --guard-log")),
+        Settings { window, .. } if *window != TimeWindow::default() => return Err(part("--from and --to")),
+        _ => {}
+    }
+    let mut findings = collector();
+    let (counts, is_whole) = trace.read(&mut findings, settings.timeline, |taken| progress.reads(taken));
+    assemble(capture, counts, !is_whole, vec![findings], collector)
 }
 
 /// Puts the findings of all threads together.
@@ -337,6 +375,9 @@ pub(super) fn check_readable(capture: &str, counts: &Counts) -> Result<(), Analy
 }
 
 fn why_unreadable(counts: &Counts) -> Option<String> {
+    if counts.frames == 0 && counts.qlog.is_some() {
+        return (counts.ending != Ending::Whole).then(|| "the trace ends before its first event".into());
+    }
     if counts.frames == 0 {
         return (counts.ending != Ending::Whole).then(|| counts.ending.to_string());
     }

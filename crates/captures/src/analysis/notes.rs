@@ -18,9 +18,12 @@ impl<V: View> Analyzed<V> {
         let mut notes = self.counts.notes();
         if self.interrupted {
             let frames = self.counts.frames;
-            notes.push(format!("interrupted: only the first {frames} frames are analyzed"));
+            let what = if self.counts.qlog.is_some() { "events" } else { "frames" };
+            notes.push(format!("interrupted: only the first {frames} {what} are analyzed"));
         }
         match self.counts.frames {
+            // The counts of a trace say it themselves.
+            _ if self.counts.qlog.is_some() => {}
             0 => notes.push("the capture contains no packets".into()),
             _ if self.counts.packets == 0 => notes.push(match self.counts.instead_of_tcp() {
                 Some(instead) => format!("no TCP: {instead}"),
@@ -74,7 +77,8 @@ impl<V: View> Analyzed<V> {
         }
         notes.extend(receiver_notes(vantages));
         notes.extend(merged_note(vantages));
-        notes.extend(capture_point_note(vantages));
+        // A trace is of one end, whatever the other one sends.
+        notes.extend(capture_point_note(vantages).filter(|_| self.counts.qlog.is_none()));
         notes
     }
 }

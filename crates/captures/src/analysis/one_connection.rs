@@ -169,6 +169,8 @@ impl Findings for OneConnection {
 view!(OneConnection: connections, vantages);
 
 impl Collector for OneConnection {
+    const READS_QLOG: bool = true;
+
     fn merge(&mut self, other: Self) {
         merge_fields!(self, other: connections, numbers, with_data, vantages);
         other.largest.into_iter().for_each(|one| self.list(one));

@@ -122,6 +122,7 @@ fn connection(id: u64, lost: Duration, retransmissions: &[Retransmission]) -> Co
         ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
+        quic: None,
         directions: [there, Direction::default()],
     }
 }

@@ -1,7 +1,7 @@
 //! A capture whose file is open, so that nothing that happens to its name meanwhile changes what is read.
 
 use super::CaptureSource;
-use recoup_trace::read::{ReadError, Reader};
+use recoup_trace::read::{OpenedInput, ReadError};
 use recoup_units::visible;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -52,9 +52,9 @@ impl CaptureSource for OpenedFile {
         &self.name
     }
 
-    fn reader(&self) -> Result<Reader<'_>, ReadError> {
+    fn open(&self) -> Result<OpenedInput<'_>, ReadError> {
         let reading = FileReading { file: Arc::clone(&self.file), at: 0 };
-        Reader::of_file(&self.name, reading, self.size)
+        OpenedInput::of_file(&self.name, reading, self.size)
     }
 }
 

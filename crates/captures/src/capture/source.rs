@@ -1,6 +1,6 @@
 //! Captures that have no path.
 
-use recoup_trace::read::{ReadError, Reader};
+use recoup_trace::read::{OpenedInput, ReadError};
 use std::fmt::Debug;
 
 /// A capture that has no path, such as a file in a browser, or one that is open already. It can be read more than once.
@@ -8,11 +8,11 @@ pub trait CaptureSource: Debug + Sync {
     /// Its name in messages, as a terminal may show it.
     fn name(&self) -> &str;
 
-    /// Reads it from its beginning.
+    /// Opens it at its beginning.
     ///
     /// # Errors
-    /// If it cannot be read, or does not begin like a capture.
-    fn reader(&self) -> Result<Reader<'_>, ReadError>;
+    /// If it cannot be read.
+    fn open(&self) -> Result<OpenedInput<'_>, ReadError>;
 }
 
 #[cfg(test)]
@@ -30,8 +30,8 @@ mod tests {
             self.0
         }
 
-        fn reader(&self) -> Result<Reader<'_>, ReadError> {
-            Reader::new(self.0, self.1)
+        fn open(&self) -> Result<OpenedInput<'_>, ReadError> {
+            OpenedInput::new(self.0, self.1)
         }
     }
 

@@ -53,7 +53,7 @@ pub(super) fn candidates() -> Candidates {
 
 /// The request for their reruns.
 pub(super) fn request() -> Request {
-    Request { alternatives: Vec::new(), draws: DRAWS, seed: 1 }
+    Request { alternatives: Vec::new(), draws: DRAWS, seed: 1, names_profile: false }
 }
 
 impl Advice {

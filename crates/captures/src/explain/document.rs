@@ -3,14 +3,15 @@
 use super::facts::{CapturedAt, Facts, lost_by};
 use super::groups::group_columns;
 use super::order::Ranked;
+use super::quic::connection_json;
 use super::report::Report;
 use super::total::Total;
 use crate::analysis::{Analyzed, OneConnection, copies_json, ms};
 use recoup_recovery::Trigger;
 use recoup_table::{Layout, Schema};
 use recoup_trace::finding::{
-    Cause, Direction, EpisodeCost, LateAckFound, LostTime, Retransmission, SenderState, TimeByState, Verdict,
-    WhyUnknown,
+    Cause, Connection, Direction, EpisodeCost, LateAckFound, LostTime, Retransmission, SenderState, TimeByState,
+    Verdict, WhyUnknown,
 };
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -98,6 +99,7 @@ fn explained(facts: &Facts, report: &Report) -> Value {
             "bits_per_second": facts.policed.rates,
             "burst_bytes": facts.policed.bursts,
         },
+        "quic": facts.quic.to_json(),
         "ecn": {
             "connections": facts.marks.connections,
             "marked": facts.marks.counts.marked,
@@ -149,14 +151,15 @@ fn recovering(facts: &Facts) -> Vec<Value> {
 fn connection(ranked: &Ranked) -> Value {
     let connection = &ranked.connection;
     let ends = &connection.endpoints;
-    let sides = [(ends.src, 0), (ends.dst, 1)]
-        .map(|(sender, side)| self::side(&sender.to_string(), &connection.directions[side]));
+    let sides = [0, 1].map(|side| self::side(&connection.end_name(side), &connection.directions[side]));
+    let has_addresses = connection.quic.as_ref().is_none_or(|quic| quic.has_addresses);
+    let ends = has_addresses.then_some(ends);
     json!({
         "connection": connection.id,
         "capture": ranked.capture,
         "capture_point": connection.capture_point.number,
-        "src": ends.src,
-        "dst": ends.dst,
+        "src": ends.map(|ends| ends.src),
+        "dst": ends.map(|ends| ends.dst),
         "tunnel": connection.tunnel().map(|tunnel| tunnel.to_string()),
         "opening": connection.opening.name(),
         "closing": connection.closing.name(),
@@ -167,7 +170,8 @@ fn connection(ranked: &Ranked) -> Value {
         "handshake_rtt_ms": connection.handshake_rtt.map(ms),
         "lost_ms": ms(lost_by(connection).total()),
         "sides": sides,
-        "episodes": ranked.episodes().map(episode).collect::<Vec<_>>(),
+        "quic": connection_json(connection),
+        "episodes": ranked.episodes().map(|(row, cost)| episode(connection, row, cost)).collect::<Vec<_>>(),
     })
 }
 
@@ -188,11 +192,11 @@ fn side(sender: &str, side: &Direction) -> Value {
     })
 }
 
-fn episode((row, cost): (&Retransmission, EpisodeCost)) -> Value {
+fn episode(connection: &Connection, row: &Retransmission, cost: EpisodeCost) -> Value {
     json!({
         "frame": row.frame,
         "time": row.at.as_nanos() as f64 / 1e9,
-        "sender": row.endpoints.src,
+        "sender": connection.end_name(connection.sender_of(row)),
         "trigger": row.triggers.to_string(),
         "verdict": row.verdict.name(),
         "cause": cost.cause.name(),

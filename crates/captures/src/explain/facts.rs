@@ -6,6 +6,7 @@ use super::groups::{Group, GroupBy, Groups};
 use super::order::{SortBy, Worst};
 use super::outage::{Outage, Stalls};
 use super::queues::QueueFacts;
+use super::quic::{Protocol, QuicFacts};
 use crate::analysis::{Collector, Vantages, nearest_to_senders, view};
 use crate::merge_fields;
 use crate::study::Merge;
@@ -47,6 +48,8 @@ pub struct Facts {
     pub losses_by_side: [u64; 2],
     /// Losses by a full queue, and others.
     pub queues: QueueFacts,
+    /// Sums over connections of QUIC.
+    pub quic: QuicFacts,
     /// Marks that stand for congestion.
     pub marks: Marks,
     /// Senders that a policer held to its rate.
@@ -237,8 +240,12 @@ impl CapturedAt {
     }
 }
 
-/// The direction that carries more data: 0 for what `src` sends, 1 for what `dst` sends.
+/// The direction that carries more data: 0 for what `src` sends, 1 for what `dst` sends. Of a connection of QUIC, that of the end
+/// that wrote the trace: of the other one it shows neither losses nor states.
 pub fn main_direction(connection: &Connection) -> usize {
+    if let Some(quic) = &connection.quic {
+        return quic.traced;
+    }
     let [there, back] = &connection.directions;
     usize::from(back.bytes > there.bytes)
 }
@@ -293,6 +300,12 @@ impl Facts {
         self.span.map_or(Duration::ZERO, |(begun, ended)| ended.since(begun))
     }
 
+    /// The protocol of all connections; TCP if there are both.
+    pub fn protocol(&self) -> Protocol {
+        let is_quic = self.quic.connections > 0 && self.quic.connections == self.connections;
+        if is_quic { Protocol::Quic } else { Protocol::Tcp }
+    }
+
     /// The time in which most connections stood still, if many did.
     pub fn outage(&self) -> Option<Outage> {
         let open = self.connection_time.as_secs_f64() / self.duration().as_secs_f64();
@@ -306,7 +319,10 @@ impl Facts {
 
     /// Adds a connection whose verdicts are final.
     fn add(&mut self, connection: Connection, rows: &[Retransmission]) {
-        if let Some(candidates) = &mut self.candidates {
+        // What would have helped is found by reruns of TCP.
+        if let Some(candidates) = &mut self.candidates
+            && connection.quic.is_none()
+        {
             candidates.add(&connection, rows);
         }
         let (connection, own) = nearest_to_senders(connection, rows);
@@ -321,6 +337,7 @@ impl Facts {
         self.losses_by_side[0] += up.before + down.behind;
         self.losses_by_side[1] += up.behind + down.before;
         self.marks.add(&connection.directions);
+        self.quic.add(&connection);
         rows.iter().for_each(|row| self.retransmission(row));
         self.timeouts(&connection, rows);
         self.groups.add(&connection);
@@ -381,7 +398,7 @@ impl Facts {
     fn timeouts(&mut self, connection: &Connection, rows: &[Retransmission]) {
         let mut causes = [None; 2];
         for row in rows.iter().filter(|row| !row.syn) {
-            let current = &mut causes[usize::from(row.endpoints.src != connection.endpoints.src)];
+            let current = &mut causes[connection.sender_of(row)];
             if let Some(cost) = row.cost {
                 *current = Some(cost.cause).filter(|_| !cost.lost.is_zero());
             }
@@ -439,11 +456,13 @@ impl Findings for Facts {
 view!(Facts: connections, vantages);
 
 impl Collector for Facts {
+    const READS_QLOG: bool = true;
+
     fn merge(&mut self, other: Self) {
         merge_fields!(self, other: connections, span, segments, bytes, captured_at, vantages, connection_time, time);
         merge_fields!(self, other: distances, losses_by_side, queues, marks, policed, unopened);
         merge_fields!(self, other: connections_in_state, lost, losers, unanswered_fins, stalls, causes, recovering, retransmissions);
-        merge_fields!(self, other: fast_recoveries, rtt, long_rtt);
+        merge_fields!(self, other: fast_recoveries, rtt, long_rtt, quic);
         self.timeline.merge(other.timeline);
         self.groups.merge(other.groups);
         self.worst.merge(other.worst);

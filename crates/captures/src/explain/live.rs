@@ -23,6 +23,10 @@ pub fn explain_live(
     every: Duration,
     mut interim: impl FnMut(&Analyzed<Facts>),
 ) -> Result<Analyzed<Facts>, AnalysisError> {
+    if capture.is_qlog() {
+        // Its findings come when its connections end.
+        return capture.analyze(settings, view, progress);
+    }
     let name = capture.name().to_owned();
     let mut packets = capture.into_packets_by(settings);
     let mut analyzer = Analyzer::new(settings, &view);

@@ -1,6 +1,7 @@
 //! One connection explained: where each sender's time went, and each episode that lost time.
 
 use super::facts::lost_by;
+use super::quic::Protocol;
 use super::report::{episode, state_share};
 use super::text::{Block, TextShape, fit, not_known, wrap};
 use crate::analysis::{Analyzed, OneConnection};
@@ -9,7 +10,7 @@ use recoup_trace::finding::{
     Cause, Closing, Connection, Direction, Opening, Retransmission, SenderState, Vantage, Verdict,
 };
 use std::cmp::Reverse;
-use std::net::SocketAddr;
+use std::fmt::Display;
 
 /// Episodes that are listed: those that lost most.
 const LISTED: usize = 20;
@@ -28,10 +29,9 @@ pub fn connection_text(analyzed: &Analyzed<OneConnection>, shape: &TextShape) ->
             percent_of(lost, connection.duration())
         ),
     });
+    let protocol = Protocol::of(connection);
     for side in [0, 1] {
-        let ends = &connection.endpoints;
-        let sender = if side == 0 { ends.src } else { ends.dst };
-        lines.extend(wrap(&sender_text(sender, &connection.directions[side]), 2));
+        lines.extend(wrap(&sender_text(connection.end_name(side), &connection.directions[side], protocol), 2));
     }
     let listed = if shape.lines.is_some() { LISTED } else { usize::MAX };
     let blocks = vec![
@@ -45,9 +45,10 @@ pub fn connection_text(analyzed: &Analyzed<OneConnection>, shape: &TextShape) ->
 }
 
 fn heading(connection: &Connection) -> String {
+    let protocol = Protocol::of(connection);
     let begins = match connection.opening {
         Opening::Handshake => "",
-        Opening::MidConnection => ", begun before the capture",
+        Opening::MidConnection => protocol.choose(", begun before the capture", ", begun before the trace"),
     };
     let closes = match connection.closing {
         Closing::Closed => "closed",
@@ -55,21 +56,22 @@ fn heading(connection: &Connection) -> String {
         Closing::Idle => "silent at the end",
         Closing::Replaced => "replaced by another connection",
         Closing::Evicted => "closed early to limit memory",
-        Closing::CaptureEnd => "open at the capture's end",
+        Closing::CaptureEnd => protocol.choose("open at the capture's end", "open at the trace's end"),
     };
     format!(
-        "Connection {}, {}: {}, {}{begins}, {closes}, frames {} to {}",
+        "Connection {}, {}: {}, {}{begins}, {closes}, {} {} to {}",
         connection.id,
         connection.name(),
         duration(connection.duration()),
         count(connection.packets, "packet"),
+        protocol.choose("frames", "events"),
         connection.frames.start(),
         connection.frames.end()
     )
 }
 
 /// The data that one end sent, and where its time went.
-pub fn sender_text(sender: SocketAddr, side: &Direction) -> String {
+pub fn sender_text(sender: impl Display, side: &Direction, protocol: Protocol) -> String {
     if side.absent {
         return format!("{sender}: not captured.");
     }
@@ -77,21 +79,23 @@ pub fn sender_text(sender: SocketAddr, side: &Direction) -> String {
     let states = longest_first(SenderState::ALL, |state| side.time.of(state)).into_iter();
     let shares: Vec<String> = states.map(|(state, time)| state_share(state, time, all)).collect();
     let captured = match side.vantage {
-        Vantage::Sender => "captured at the sender",
+        Vantage::Sender => protocol.choose("captured at the sender", "traced at the sender"),
         Vantage::Between => "captured on the path",
-        Vantage::Receiver => "captured at the receiver",
+        Vantage::Receiver => protocol.choose("captured at the receiver", "traced at the receiver"),
         Vantage::Unknown => "capture point unknown",
     };
+    let finding = protocol.choose("retransmission", "loss finding");
     let again = side.retransmissions.total();
     let spurious = side.retransmissions.of_verdict(Verdict::Spurious);
     let retransmissions = match (again, spurious) {
-        (0, _) => "no retransmission".into(),
-        (n, 0) => count(n, "retransmission"),
-        (n, spurious) => format!("{} ({spurious} spurious)", count(n, "retransmission")),
+        (0, _) => format!("no {finding}"),
+        (n, 0) => count(n, finding),
+        (n, spurious) => format!("{} ({spurious} spurious)", count(n, finding)),
     };
     let rtt = side.rtt.filter(|_| side.vantage != Vantage::Receiver);
     let rtt = rtt.map_or(String::new(), |rtt| format!(", round-trip time {} (median)", duration(rtt.p50)));
-    format!("{sender} sent {} with {retransmissions}{rtt}, {captured}. Its time: {}.", bytes(side.bytes), list(&shares))
+    let time = if shares.is_empty() { String::new() } else { format!(" Its time: {}.", list(&shares)) };
+    format!("{sender} sent {} with {retransmissions}{rtt}, {captured}.{time}", bytes(side.bytes))
 }
 
 /// The late ACKs without a retransmission that lost most, in the order of time.
@@ -133,12 +137,14 @@ fn episodes(connection: &Connection, rows: &[Retransmission], listed: usize, all
     costly.sort_by_key(|(row, cost)| (Reverse(cost.lost), row.frame));
     costly.truncate(listed);
     costly.sort_by_key(|(row, _)| row.frame);
+    let protocol = Protocol::of(connection);
+    let (frame, did) = (protocol.choose("frame", "event"), protocol.choose("sent", "found"));
     let mut lines = Vec::new();
     if !costly.is_empty() {
         lines.push(match all - costly.len() {
-            0 => "Episodes (time since the first packet, frame, lost time, what happened):".into(),
+            0 => format!("Episodes (time since the first packet, {frame}, lost time, what happened):"),
             more => format!(
-                "The {listed} most expensive of {} episodes ({all_by}; time since the first packet, frame, lost time, what happened):",
+                "The {listed} most expensive of {} episodes ({all_by}; time since the first packet, {frame}, lost time, what happened):",
                 more + listed
             ),
         });
@@ -146,11 +152,11 @@ fn episodes(connection: &Connection, rows: &[Retransmission], listed: usize, all
     for (row, cost) in costly {
         let since = row.at.since(connection.begun);
         let line = format!(
-            "  {:>10}  frame {:<8} {:>8}  {} sent: {}",
+            "  {:>10}  {frame} {:<8} {:>8}  {} {did}: {}",
             format!("{:.3} s", since.as_secs_f64()),
             row.frame,
             duration(cost.lost),
-            row.endpoints.src,
+            connection.end_name(connection.sender_of(row)),
             episode(row, cost.cause)
         );
         lines.extend(wrap(&line, 35));
@@ -165,7 +171,7 @@ fn repeated_waits(connection: &Connection) -> Vec<String> {
         for cause in [Cause::ZeroWindow, Cause::NagleDelayedAck] {
             let times = direction.lost.times(cause);
             if times > 0 {
-                let occurrences = super::report::occurrences(cause, times.into());
+                let occurrences = super::report::occurrences(cause, times.into(), Protocol::of(connection));
                 lines.push(format!("{occurrences} cost {}.", duration(direction.lost.of(cause))));
             }
         }

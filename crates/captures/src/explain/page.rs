@@ -15,6 +15,7 @@ mod table;
 use super::advice::Advice;
 use super::facts::{Facts, lost_by};
 use super::order::{Ranked, SortBy};
+use super::quic::Protocol;
 use super::report::{Report, state_share};
 use super::total::Total;
 use crate::analysis::Analyzed;
@@ -24,6 +25,9 @@ use recoup_table::utc;
 use recoup_trace::finding::{self, SenderState};
 use recoup_units::Instant;
 use table::{Rows, display_filter};
+
+/// Times before this are no dates (1971), but times since a trace began.
+const FIRST_DATE: Instant = Instant::from_nanos(31_536_000_000_000_000);
 
 /// Connections in the list of those that lost most. The table has more.
 const LISTED: usize = 3;
@@ -93,8 +97,8 @@ impl PageOf {
             name: name.into(),
             summary: report.heading.clone(),
             body: Body {
-                clock: facts.span.map_or_else(String::new, |_| clock(first_frame)),
-                sections: sections(&report, id),
+                clock: facts.span.map_or_else(String::new, |_| clock(first_frame, facts.protocol())),
+                sections: sections(&report, facts.protocol(), id),
                 advice: report.advice.as_ref().map(advice),
                 changes: Vec::new(),
                 groups: overview::groups(&report.groups, |_| true),
@@ -165,20 +169,25 @@ fn first_frame(analyzed: &Analyzed<Facts>) -> Instant {
     analyzed.counts.from_first_frame(begun)
 }
 
-fn clock(first_frame: Instant) -> String {
-    format!(
-        "All times are seconds since the capture's first frame, as in Wireshark. It was captured at {}.",
-        utc(first_frame)
-    )
+fn clock(first_frame: Instant, protocol: Protocol) -> String {
+    let first = match protocol {
+        Protocol::Tcp => "All times are seconds since the capture's first frame, as in Wireshark. It was captured at",
+        Protocol::Quic if first_frame < FIRST_DATE => return "All times are those of the trace, in seconds.".into(),
+        Protocol::Quic => "All times are seconds since the trace's first event. It was logged at",
+    };
+    format!("{first} {}.", utc(first_frame))
 }
 
 /// The sentences about a capture. `id` identifies one of its connections in the page.
-fn sections(report: &Report, id: impl Fn(u64) -> String) -> Vec<Section> {
+fn sections(report: &Report, protocol: Protocol, id: impl Fn(u64) -> String) -> Vec<Section> {
     let worst = report.connections.iter().take(LISTED);
     let worst = worst.map(|line| Point { text: line.text.clone(), connection: Some(id(line.number)) });
     let mut sections = causes_and_usual_values(report);
     sections.insert(1, list("Connections that lost most time", worst.collect()));
-    sections.push(list("What the capture does not show", report.not_known.iter().map(|text| point(text)).collect()));
+    sections.push(list(
+        protocol.choose("What the capture does not show", "What the trace does not show"),
+        report.not_known.iter().map(|text| point(text)).collect(),
+    ));
     sections.retain(|section| !section.paragraphs.is_empty() || !section.points.is_empty());
     sections
 }
@@ -232,14 +241,17 @@ fn advice(advice: &Advice) -> Section {
 fn connection(file: &str, ranked: &Ranked, first_frame: Instant, drawn: Drawn) -> Connection {
     let connection = &ranked.connection;
     let lost = lost_by(connection).total();
-    let ends = &connection.endpoints;
+    let protocol = Protocol::of(connection);
     let mut facts = vec![
         ("Time lost".into(), format!("{} of {}", duration(lost), duration(connection.duration()))),
-        ("Frames".into(), format!("{} to {}", connection.frames.start(), connection.frames.end())),
+        (
+            protocol.choose("Frames", "Events").into(),
+            format!("{} to {}", connection.frames.start(), connection.frames.end()),
+        ),
         ("Opening, end".into(), format!("{}, {}", connection.opening.name(), connection.closing.name())),
     ];
-    for (end, side) in [ends.src, ends.dst].iter().zip(&connection.directions) {
-        facts.push((end.to_string(), side_facts(side)));
+    for (end, side) in connection.directions.iter().enumerate() {
+        facts.push((connection.end_name(end), side_facts(side)));
     }
     Connection {
         id: String::new(),
@@ -259,10 +271,6 @@ fn side_facts(side: &finding::Direction) -> String {
     let all = side.time.total();
     let states = SenderState::ALL.into_iter().filter(|state| !side.time.of(*state).is_zero());
     let states: Vec<String> = states.map(|state| state_share(state, side.time.of(state), all)).collect();
-    format!(
-        "sent {} with {}; {}",
-        bytes(side.bytes),
-        count(side.retransmissions.total(), "retransmission"),
-        states.join(", ")
-    )
+    let states = if states.is_empty() { String::new() } else { format!("; {}", states.join(", ")) };
+    format!("sent {} with {}{states}", bytes(side.bytes), count(side.retransmissions.total(), "retransmission"))
 }

@@ -86,7 +86,7 @@ fn advise(
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<(), ReadError> {
-    let Some(candidates) = analyzed.findings.candidates() else {
+    let Some(candidates) = analyzed.findings.candidates().filter(|_| analyzed.counts.qlog.is_none()) else {
         return Ok(());
     };
     let goes_on = |_, _| !progress.is_stopped();
@@ -246,6 +246,10 @@ fn draw_and_rerun(
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<SecondReading, ReadError> {
+    if analyzed.counts.qlog.is_some() {
+        // A trace has no packets to draw or to run again.
+        return Ok(SecondReading { drawn: Vec::new(), note: None, advice: None });
+    }
     let rows = rows(analyzed, limits.connections);
     let draw = |also: Option<Also<'_>>| {
         let (most, all) = (limits.packets, Directions::All);

@@ -8,11 +8,13 @@ use super::advice::Advice;
 use super::facts::{CapturedAt, Facts, lost_by};
 use super::groups::{GroupRow, differences, group_rows};
 use super::order::Ranked;
+use super::quic::Protocol;
 use super::total::Total;
 use crate::analysis::Analyzed;
 use crate::wording::{bytes, capitalized, capture_name, count, duration, grouped, list, percent_of};
 pub use causes::CauseLine;
 pub(crate) use causes::GROUPS;
+pub(super) use causes::title;
 pub use causes::{cause_title, episode};
 pub(super) use causes::{costly, most_costly, occurrences};
 pub use compared::Comparison;
@@ -68,7 +70,10 @@ impl Report {
         let name = capture_name(&analyzed.capture);
         let length = duration(facts.duration());
         let heading = heading(name, &length, facts);
-        let mut finding = finding(facts, || analyzed.counts.instead_of_tcp());
+        let mut finding = match &analyzed.counts.qlog {
+            Some(_) if facts.connections == 0 => "There is no connection of QUIC.".into(),
+            _ => finding(facts, || analyzed.counts.instead_of_tcp()),
+        };
         finding.extend(copies(analyzed.counts.copies.as_ref().map(|copies| [copies.captured, copies.not_captured()])));
         Self::of(facts, heading, finding, analyzed.notes())
     }
@@ -85,9 +90,11 @@ impl Report {
 
     fn of(facts: &Facts, heading: String, finding: String, mut not_known: Vec<String>) -> Self {
         let causes = causes::ranked(facts);
-        let (time, held_up) = states::sentences(facts);
+        let (mut time, held_up) = states::sentences(facts);
+        time.extend(facts.quic.sentences());
         not_known.extend(states::unknown(facts));
         not_known.extend(super::queues::unknown(facts));
+        not_known.extend(facts.quic.not_known());
         let no_trouble = causes.is_empty() && !held_up;
         not_known.extend(states::invisible_syns(facts).filter(|_| !no_trouble));
         let ranked = facts.worst.connections().iter();
@@ -111,7 +118,8 @@ impl Report {
 
 /// What is explained, with its duration, connections, bytes and capture point.
 fn heading(name: &str, length: &str, facts: &Facts) -> String {
-    let mut parts = vec![length.to_owned(), count(facts.connections, "connection"), bytes(facts.bytes)];
+    let connection = facts.protocol().choose("connection", "QUIC connection");
+    let mut parts = vec![length.to_owned(), count(facts.connections, connection), bytes(facts.bytes)];
     parts.extend(captured_at(facts));
     format!("{name}: {}", parts.join(", "))
 }
@@ -120,9 +128,10 @@ fn heading(name: &str, length: &str, facts: &Facts) -> String {
 fn captured_at(facts: &Facts) -> Option<String> {
     let of = |at: CapturedAt| facts.captured_at[at as usize];
     let most = CapturedAt::ALL.into_iter().max_by_key(|at| of(*at))?;
+    let captured = facts.protocol().choose("captured", "traced");
     let place = match most {
-        CapturedAt::Server => "captured at the server".into(),
-        CapturedAt::Client => "captured at the client".into(),
+        CapturedAt::Server => format!("{captured} at the server"),
+        CapturedAt::Client => format!("{captured} at the client"),
         CapturedAt::Between => format!("captured between client and server{}", distances(facts)),
         CapturedAt::Unknown => "capture point unknown".to_owned(),
     };
@@ -180,7 +189,8 @@ fn connection_line(ranked: &Ranked) -> ConnectionLine {
     let connection = &ranked.connection;
     let lost = lost_by(connection);
     let causes = causes::costly(&lost);
-    let named = causes.iter().take(3).map(|cause| causes::occurrences(*cause, lost.times(*cause).into()));
+    let protocol = Protocol::of(connection);
+    let named = causes.iter().take(3).map(|cause| causes::occurrences(*cause, lost.times(*cause).into(), protocol));
     let mut named: Vec<String> = named.collect();
     if causes.len() > 3 {
         named.push("others".into());
@@ -196,6 +206,11 @@ fn connection_line(ranked: &Ranked) -> ConnectionLine {
             list(&named)
         ),
     }
+}
+
+/// A clause as a sentence.
+pub(super) fn as_sentence(clause: &str) -> String {
+    format!("{}.", capitalized(clause))
 }
 
 /// A sentence from its clauses.

@@ -47,6 +47,7 @@ pub(super) fn connection(id: u64) -> Connection {
         ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
+        quic: None,
         directions: [client, server],
     }
 }

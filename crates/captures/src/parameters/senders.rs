@@ -297,6 +297,7 @@ mod tests {
             ecn: None,
             capture_point: CapturePoint::default(),
             tunnels: Default::default(),
+            quic: None,
             directions,
         }
     }

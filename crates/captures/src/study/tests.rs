@@ -83,6 +83,7 @@ fn connection(id: u64, directions: [Direction; 2]) -> Connection {
         ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
+        quic: None,
         directions,
     }
 }

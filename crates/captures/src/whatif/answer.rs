@@ -21,7 +21,7 @@ use std::sync::Arc;
 const MOST_NAMED: usize = 3;
 
 /// Changes by each mechanism in a capture.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Answer {
     /// Connections of the capture.
     pub connections: u64,
@@ -65,12 +65,16 @@ pub struct Answer {
     pub without_effect: BTreeMap<Need, Vec<&'static str>>,
     /// Notes for the user, besides those on the capture.
     pub notes: Vec<String>,
-    vantages: Vantages,
-    model: ModelError,
-    are_chosen: bool,
-    candidates: Vec<Candidate>,
-    base_names: Vec<String>,
-    reruns: Vec<Arc<Rerun>>,
+    /// Whether the user wants a profile named.
+    pub(super) names_profile: bool,
+    /// The profiles tried for it. Predictions of them come after those of the results.
+    pub(super) profiles: Vec<String>,
+    pub(super) vantages: Vantages,
+    pub(super) model: ModelError,
+    pub(super) are_chosen: bool,
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) base_names: Vec<String>,
+    pub(super) reruns: Vec<Arc<Rerun>>,
 }
 
 /// Changes by a mechanism.
@@ -148,7 +152,7 @@ impl Answer {
         let model = ModelError::of(&reruns);
         let base_names: Vec<String> = plan.bases.known().iter().map(|base| base.name().into()).collect();
         let bases = bases(&reruns, &base_names);
-        let names = plan.alternatives.0.iter().enumerate();
+        let names = plan.alternatives.listed.iter().enumerate();
         let results = names.map(|(i, one)| result(one, i, &reruns, rows, (model, found.only_troubled()))).collect();
         let mut refused = found.refused.clone();
         refused.merge(done.refused);
@@ -175,6 +179,8 @@ impl Answer {
             results,
             without_effect: BTreeMap::new(),
             notes: Vec::new(),
+            names_profile: false,
+            profiles: plan.alternatives.profiles.iter().map(|one| one.name().into()).collect(),
             vantages: *found.vantages(),
             model,
             are_chosen: found.only_troubled(),
@@ -197,8 +203,13 @@ impl Answer {
         let mut place = kept.iter();
         self.results.retain(|_| place.next().copied().unwrap_or(true));
         for rerun in &mut self.reruns {
+            let rerun = Arc::make_mut(rerun);
             let mut place = kept.iter();
-            Arc::make_mut(rerun).predictions.retain(|_| place.next().copied().unwrap_or(true));
+            rerun.predictions.retain(|_| place.next().copied().unwrap_or(true));
+            let mut place = kept.iter();
+            if let Some(anew) = &mut rerun.anew {
+                anew.with.retain(|_| place.next().copied().unwrap_or(true));
+            }
         }
     }
 

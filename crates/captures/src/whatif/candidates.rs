@@ -15,6 +15,7 @@ use recoup_trace::finding::{
     SenderState, TimeByState, Vantage, Verdict,
 };
 use recoup_trace::read::{CapturedCopy, Counts};
+use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use std::borrow::Cow;
 use std::mem::take;
@@ -55,6 +56,8 @@ pub(super) struct Candidate {
     pub cause: Option<Cause>,
     /// The retransmissions of both ends, ordered by frame.
     pub retransmissions: Vec<Retransmission>,
+    /// When its first packet was captured, and its last.
+    pub time: [Instant; 2],
 }
 
 impl Candidate {
@@ -226,6 +229,7 @@ impl Candidates {
             least_rto: direction.least_rto,
             cause: main_cause(&direction.lost),
             retransmissions: rows.to_vec(),
+            time: [connection.begun, connection.ended],
         });
         // Sorting once per doubling costs little per connection.
         if self.rows.len() >= 2 * self.sample.most.max(1) {

@@ -3,6 +3,7 @@
 use super::answer::{Answer, CauseChange, MechanismResult};
 use super::bases::SenderFact;
 use super::columns::{predictions, results};
+use super::profile_to_try::document::field;
 use super::reasons::Reasons;
 use crate::analysis::Analyzed;
 use recoup_table::{Layout, Schema};
@@ -47,6 +48,7 @@ fn capture(analyzed: &Analyzed<Answer>, with_connections: bool) -> io::Result<Va
         "draws": answer.draws,
         "seed": answer.seed,
         "best": answer.best().map(|best| &best.mechanism),
+        "profile_to_try": field(answer.profile_to_try().as_ref()),
         "results": results?,
         "without_effect": without_effect(answer),
     });

@@ -32,7 +32,7 @@
 
 use super::prediction::{Anew, Prediction, Spread};
 use super::reruns::Rerun;
-use recoup_support::stats::student;
+use recoup_support::stats::{student, student_two_sided};
 
 /// How far the base runs are from the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,6 +58,29 @@ impl ModelError {
 /// Half the width of the interval of the mean [paired](self) change, in ms. `None` if there are fewer than two connections, or one
 /// draw of one of them: then no variance shows.
 pub(super) fn paired(connections: &[(&Rerun, &Prediction)], model: ModelError) -> Option<f64> {
+    let Uncertainty { error, freedom, pace } = uncertainty(connections, model)?;
+    Some(student(freedom) * error + pace)
+}
+
+/// How likely it is that a [paired](self) mean change at least as far from 0 is chance alone. `None` as for [`paired`].
+pub(super) fn paired_chance(connections: &[(&Rerun, &Prediction)], model: ModelError) -> Option<f64> {
+    let Uncertainty { error, freedom, pace } = uncertainty(connections, model)?;
+    let sum = connections.iter().fold(0.0, |sum, (_, one)| sum + one.change_ms);
+    let beyond = (sum / connections.len() as f64).abs() - pace;
+    Some(if beyond > 0.0 { student_two_sided(beyond / error, freedom) } else { 1.0 })
+}
+
+/// How far a mean paired change may be from the true one.
+struct Uncertainty {
+    /// The standard error, in ms.
+    error: f64,
+    /// Its degrees of freedom.
+    freedom: f64,
+    /// What the unknown rate of the path adds, in ms.
+    pace: f64,
+}
+
+fn uncertainty(connections: &[(&Rerun, &Prediction)], model: ModelError) -> Option<Uncertainty> {
     let all = || connections.iter().map(|(_, one)| *one);
     let drawn = || all().filter(|one| one.draws > 0);
     if connections.len() < 2 || drawn().any(|one| one.draws == 1) {
@@ -81,7 +104,7 @@ pub(super) fn paired(connections: &[(&Rerun, &Prediction)], model: ModelError) -
         false => f64::INFINITY,
     };
     let pace = all().map(|one| one.pace_ms.abs()).sum::<f64>() / n;
-    Some(student(freedom) * variance.sqrt() / n + pace)
+    Some(Uncertainty { error: variance.sqrt() / n, freedom, pace })
 }
 
 /// Half the width of the interval of the result of [another run](self) with the `number`-th mechanism, in ms. `None` if no

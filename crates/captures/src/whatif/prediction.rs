@@ -88,6 +88,29 @@ impl Prediction {
         }
     }
 
+    /// What this changes beyond what the other does. Draws of both count as independent, which makes it less certain than it is.
+    pub fn less(&self, other: &Self) -> Self {
+        if self == other {
+            return Self::default();
+        }
+        Self {
+            change_ms: self.change_ms - other.change_ms,
+            variance: self.variance + other.variance,
+            draws: if self.draws == 0 || other.draws == 0 {
+                self.draws.max(other.draws)
+            } else {
+                self.draws.min(other.draws)
+            },
+            is_tried: true,
+            is_changed: true,
+            packets_drawn: self.packets_drawn + other.packets_drawn,
+            pace_ms: self.pace_ms - other.pace_ms,
+            extra_bytes: self.extra_bytes - other.extra_bytes,
+            extra_retransmissions: self.extra_retransmissions - other.extra_retransmissions,
+            extra_spurious: self.extra_spurious - other.extra_spurious,
+        }
+    }
+
     /// As much between a fast path and a slow one as another prediction.
     pub fn with_pace_of(mut self, other: Option<&Self>) -> Self {
         self.pace_ms = other.map_or(0.0, |other| other.pace_ms);

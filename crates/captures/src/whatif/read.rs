@@ -5,9 +5,11 @@ use super::answer::Answer;
 use super::bases::Bases;
 use super::candidates::{Candidates, Sample};
 use super::gather::{Gathering, TOO_LARGE, Task, sought};
+use super::profile_to_try::profiles_to_try;
 use super::reruns::{Done, Plan, Tried};
 use crate::analysis::{AnalysisError, Analyzed};
 use crate::capture::{Again, Capture, Progress};
+use crate::levers::Need;
 use crate::reread::{Also, read_connections};
 use recoup_recovery::Profile;
 use recoup_trace::analyze::Settings;
@@ -25,6 +27,9 @@ pub struct Request {
     pub draws: u32,
     /// The seed of the draws.
     pub seed: u64,
+    /// Whether profiles are tried besides that a proxy before the servers could run, for
+    /// [`Answer::profile_to_try`].
+    pub names_profile: bool,
 }
 
 /// Reruns the connections of a capture.
@@ -106,10 +111,14 @@ pub(crate) fn rerun_along<R, E>(
         true => take(&mut defaults.alternatives),
         false => request.alternatives.clone(),
     };
+    let profiles = match request.names_profile && found.shown.has(Need::Losses) {
+        true => profiles_to_try(&request.alternatives),
+        false => Vec::new(),
+    };
     let mut plan = Plan {
         candidates: &found.rows,
         bases,
-        alternatives: Tried(&alternatives),
+        alternatives: Tried { listed: &alternatives, profiles: &profiles },
         draws: request.draws,
         seed: request.seed,
         threads: settings.threads + 1,
@@ -123,6 +132,7 @@ pub(crate) fn rerun_along<R, E>(
     let (given_up, unread) = gathering.finish();
     done.count_unread(given_up, unread, plan.candidates.len() as u64);
     let mut answer = Answer::new(found, &plan, done);
+    answer.names_profile = request.names_profile;
     if request.alternatives.is_empty() {
         answer.without_effect.extend(defaults.without_effect);
         answer.leave_out_idle();

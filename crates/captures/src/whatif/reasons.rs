@@ -44,7 +44,7 @@ impl Reasons {
     }
 
     /// The reasons in words with their counts, the most frequent first.
-    pub(crate) fn in_words(&self) -> String {
+    pub fn in_words(&self) -> String {
         let all = self.by_count().into_iter().map(|r| format!("{} ({})", r.about, grouped(r.count)));
         all.collect::<Vec<_>>().join("; ")
     }

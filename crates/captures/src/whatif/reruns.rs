@@ -17,6 +17,7 @@ use super::votes::{Eligible, Voter, take_votes, voters};
 use crate::wording::in_ms;
 use recoup_recovery::Mechanisms;
 use recoup_support::threads::in_parallel_with;
+use recoup_tcp::flow::Host;
 use recoup_whatif::loss::LossProcess;
 use recoup_whatif::{Fates, Mismatch, Outcome, Pacing, Recorded, Reproduced, Rerunner, Trial, record};
 use std::collections::HashSet;
@@ -43,7 +44,12 @@ pub(super) struct Plan<'a> {
 
 /// The mechanisms to try.
 #[derive(Clone, Copy)]
-pub(super) struct Tried<'a>(pub &'a [Alternative]);
+pub(super) struct Tried<'a> {
+    /// Those that the answer lists.
+    pub listed: &'a [Alternative],
+    /// Profiles that a proxy before a server could run. At the client's side they are not tried.
+    pub profiles: &'a [Alternative],
+}
 
 /// A connection that was rerun.
 #[derive(Clone, Debug, PartialEq)]
@@ -300,7 +306,8 @@ impl Plan<'_> {
             prediction
         };
         let all = self.alternatives.on(&of.mechanisms, ends);
-        all.map(|trial| trial.map_or_else(|| Some(Prediction::default()), &mut predict)).collect()
+        let mut predict = OncePerTrial::new(&mut predict);
+        all.map(|trial| trial.map_or_else(|| Some(Prediction::default()), |trial| predict.of(trial))).collect()
     }
 
     /// Replaces the predictions that rest on draws.
@@ -310,27 +317,50 @@ impl Plan<'_> {
         let candidate = &self.candidates[rerun.candidate];
         let (connection, ends) = (candidate.sought.id, candidate.ends());
         let seeds = |draws: u32| (0..draws).map(move |draw| seed(self.seed, connection, draw));
+        let mut draw = |trial: Trial| {
+            let run = |seed| rerunner.run(recorded, reproduced, &trial, Fates::captured(losses, seed));
+            Prediction::of(&reproduced.base, &seeds(self.draws).map(run).collect::<Vec<Outcome>>())
+        };
+        let mut draw = OncePerTrial::new(&mut draw);
         for (prediction, trial) in rerun.predictions.iter_mut().zip(self.alternatives.on(&reproduced.mechanisms, ends))
         {
             let is_drawn = prediction.is_none_or(|one| one.packets_drawn > 0.0);
             if let Some(trial) = trial.filter(|_| is_drawn) {
-                let run = |seed| rerunner.run(recorded, reproduced, &trial, Fates::captured(losses, seed));
-                let runs: Vec<Outcome> = seeds(self.draws).map(run).collect();
-                let drawn = Prediction::of(&reproduced.base, &runs);
-                *prediction = drawn.map(|drawn| drawn.with_pace_of(prediction.as_ref()));
+                *prediction = draw.of(trial).map(|drawn| drawn.with_pace_of(prediction.as_ref()));
             }
         }
         rerun.anew = runs_anew.then(|| {
-            let mut spread = |trial: &Trial| {
-                Spread::of(
-                    seeds(DRAWS_ANEW).map(|seed| rerunner.run(recorded, reproduced, trial, Fates::anew(losses, seed))),
-                )
+            let mut spread = |trial: Trial| {
+                let run = |seed| rerunner.run(recorded, reproduced, &trial, Fates::anew(losses, seed));
+                Spread::of(seeds(DRAWS_ANEW).map(run))
             };
-            let base = spread(&Trial::of(reproduced.mechanisms));
+            let mut spread = OncePerTrial::new(&mut spread);
+            let base = spread.of(Trial::of(reproduced.mechanisms));
             let with = self.alternatives.on(&reproduced.mechanisms, ends);
-            Anew { base, with: with.map(|trial| trial.map_or(base, |trial| spread(&trial))).collect() }
+            Anew { base, with: with.map(|trial| trial.map_or(base, |trial| spread.of(trial))).collect() }
         });
         rerun
+    }
+}
+
+/// Runs a connection once under each trial: several names may stand for the same mechanisms.
+struct OncePerTrial<'a, T> {
+    run: &'a mut dyn FnMut(Trial) -> T,
+    known: Vec<(Trial, T)>,
+}
+
+impl<'a, T: Copy> OncePerTrial<'a, T> {
+    fn new(run: &'a mut dyn FnMut(Trial) -> T) -> Self {
+        Self { run, known: Vec::new() }
+    }
+
+    fn of(&mut self, trial: Trial) -> T {
+        if let Some((_, result)) = self.known.iter().find(|(known, _)| *known == trial) {
+            return *result;
+        }
+        let result = (self.run)(trial);
+        self.known.push((trial, result));
+        result
     }
 }
 
@@ -338,8 +368,11 @@ impl Tried<'_> {
     /// What each alternative is on this base; `None` where it is the base itself.
     fn on(self, base: &Mechanisms, ends: Ends) -> impl Iterator<Item = Option<Trial>> {
         let base = *base;
-        let all = self.0.iter().map(move |one| one.on(&base, ends));
-        all.map(move |trial| (trial != Trial::of(base)).then_some(trial))
+        let listed = self.listed.iter().map(Some);
+        let is_server = ends.sender == Host::Server;
+        let profiles = self.profiles.iter().map(move |one| is_server.then_some(one));
+        let all = listed.chain(profiles).map(move |one| one.map(|one| one.on(&base, ends)));
+        all.map(move |trial| trial.filter(|trial| *trial != Trial::of(base)))
     }
 }
 

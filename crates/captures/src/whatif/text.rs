@@ -34,6 +34,7 @@ pub fn answer_text(analyzed: &Analyzed<Answer>) -> String {
         parts.push(rests_on(answer));
     }
     parts.extend(not_rerun(answer));
+    parts.extend(super::profile_to_try::text::line(answer));
     parts.join("\n\n") + "\n"
 }
 
@@ -148,7 +149,7 @@ fn gains(results: &[&MechanismResult]) -> String {
 }
 
 /// Who ends later, if some do.
-fn losers(changes: &Changes) -> String {
+pub(super) fn losers(changes: &Changes) -> String {
     match changes.worse {
         0 => String::new(),
         worse => format!(", while {} end later", percent(worse as f64, changes.connections as f64)),

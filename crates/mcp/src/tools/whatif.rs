@@ -62,7 +62,12 @@ impl CaptureTool for WhatWouldHelp {
         }
         let alternatives =
             tried.iter().map(|text| Alternative::parse(text).map_err(|why| format!("try {text}: {why}")));
-        let request = Request { alternatives: alternatives.collect::<Result<_, _>>()?, draws: DRAWS, seed: 1 };
+        let request = Request {
+            alternatives: alternatives.collect::<Result<_, _>>()?,
+            draws: DRAWS,
+            seed: 1,
+            names_profile: true,
+        };
         let sample = match all_connections {
             Some(true) => Sample::default(),
             _ => Sample::SMALL,

@@ -6,6 +6,9 @@
 //! host knows what its clock says. A timer fires when the capture shows the segment that it makes a sender
 //! send, if it was due within the tolerances below.
 //!
+//! What a sender repeats in order after a timeout has the timeout as its reason ([`go_back`]), even where the engine would
+//! not have sent it.
+//!
 //! Away from the sender, what the engine would have sent may have been lost before the capture point
 //! ([`unseen`]).
 //!
@@ -15,6 +18,7 @@
 //!
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
+mod go_back;
 mod segment_size;
 mod unseen;
 
@@ -28,6 +32,7 @@ use crate::{
     hosts::{Score, TimeoutEvidence},
     memory::allocated,
 };
+use go_back::GoBack;
 use recoup_recovery::{
     AckSummary, Mechanisms, ResumeState, Sender, State, Timer, Transmission, Trigger,
     rtt::{Factor, RtoRules, RttEstimator},
@@ -105,6 +110,7 @@ pub(crate) struct Replay {
     /// A probe was due that the capture does not show, and that has changed the score.
     probe_is_missing: bool,
     timeouts: TimeoutEvidence,
+    go_back: GoBack,
 }
 
 impl Replay {
@@ -128,6 +134,7 @@ impl Replay {
             skipped: 0,
             probe_is_missing: false,
             timeouts: TimeoutEvidence::default(),
+            go_back: GoBack::default(),
         }
     }
 
@@ -169,6 +176,7 @@ impl Replay {
         self.skipped = 0;
         self.probe_is_missing = false;
         self.timeouts = TimeoutEvidence::default();
+        self.go_back = GoBack::default();
     }
 
     /// Takes the steps of a tape, and passes the explanation of each retransmission to `attribute`. Stops
@@ -336,6 +344,7 @@ impl Replay {
         self.on_smaller_segment(at, known, sack_bytes, ahead);
         self.send_unseen_before(at, Some(known));
         let explained = self.explain(at, known);
+        self.note_go_back(known, explained.triggers);
         let trigger = explained.triggers.first().unwrap_or(Trigger::Fast);
         self.sender.on_sent(at, Transmission::Again(known, trigger));
         if span.end > known.end {
@@ -358,7 +367,8 @@ impl Replay {
         };
         let Some(reason) = self.sender.reason_for(at, span, prompted, is_due) else {
             return self.late_trigger(at, span).unwrap_or_else(|| {
-                let triggers = self.likely(at, span);
+                let likely = self.likely(at, span);
+                let triggers = self.or_go_back(span, likely);
                 self.note_early(at, triggers);
                 Explained { triggers, fits: false }
             });
@@ -425,11 +435,15 @@ impl Replay {
     }
 
     /// Whether the engine has wanted to retransmit for long, and nothing but a timer can have made the sender
-    /// do it now: it heard and sent nothing just before, and the first segment is older than the timeout.
+    /// do it now: it heard and sent nothing just before, and the first segment is older than the timeout. At the sender
+    /// a silence as long as any timeout shows it, too, whatever the engine's timeout has grown to.
     fn is_stalled(&self, at: Instant) -> bool {
+        let rtt = self.sender.rtt();
         let first = self.sender.board().first();
-        let timed_out = |sent_at: Instant| at.since(sent_at) + EARLY >= self.sender.rtt().rto();
-        self.overdue && at.since(self.now) > PROMPT && first.is_some_and(|first| timed_out(first.sent_at))
+        let timed_out = |sent_at: Instant| at.since(sent_at) + EARLY >= rtt.rto();
+        let silence = at.since(self.now);
+        let is_silent = !self.away && silence + EARLY >= LEAST_RTO.max(rtt.srtt().unwrap_or(LEAST_RTO));
+        self.overdue && silence > PROMPT && (is_silent || first.is_some_and(|first| timed_out(first.sent_at)))
     }
 
     /// The trigger of a retransmission that the profile does not explain.

@@ -112,6 +112,8 @@ recoup_units::named! {
         LostSynAck = "lost_syn_ack",
         /// The SYN or the SYN-ACK was lost: the capture does not show which.
         LostSynOrSynAck = "lost_syn_or_syn_ack",
+        /// A packet of a QUIC handshake was lost.
+        LostHandshakePacket = "lost_handshake_packet",
         /// The SYN arrived, and the host did not answer it until it came again.
         UnansweredSyn = "unanswered_syn",
         /// The ACK that completes the handshake arrived, and the host ignored it: its accept queue was full.

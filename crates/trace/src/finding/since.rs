@@ -115,6 +115,7 @@ mod tests {
             capture_point: CapturePoint::default(),
             tunnels: Default::default(),
             directions,
+            quic: None,
         }
     }
 

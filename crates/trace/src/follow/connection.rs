@@ -591,6 +591,7 @@ impl ConnectionState {
             capture_point: CapturePoint::default(),
             tunnels: self.tunnels_if_ends_are_shared(),
             directions: Default::default(),
+            quic: None,
         };
         let mut late = [None, None];
         let one_direction = self.has_sent != [true; 2];

@@ -2,6 +2,7 @@
 
 use super::{CapturedCopies, ReadError, Tunnel, TunnelKind, joined::JoinedFiles, sniff::EMPTY};
 use crate::finding::Inseparable;
+use crate::qlog::QlogCounts;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::{cmp::Reverse, fmt, mem::take, time::Duration};
@@ -308,6 +309,9 @@ pub struct Counts {
     /// analysis does not keep them.
     #[serde(skip)]
     pub copies: Option<CapturedCopies>,
+    /// Counts of a trace of QUIC, whose events are the frames; `None`: it is a capture.
+    #[serde(skip)]
+    pub qlog: Option<QlogCounts>,
     /// The files, if several were joined.
     pub files: JoinedFiles,
     /// Frames up to this one were counted by an earlier run.
@@ -425,9 +429,14 @@ impl Counts {
         let skipped = skipped.filter_map(|r| line(self.skipped(*r), "left out ", r));
         let odd = Oddity::ALL.iter();
         let odd = odd.filter_map(|o| line(self.odd(*o), "", o));
+        let qlog = self.qlog.iter().flat_map(|qlog| qlog.notes(self.packets));
         let ending = match &self.ending {
             // The note on the file says that it is empty.
             Ending::Whole | Ending::Empty => None,
+            Ending::Cut { .. } if self.qlog.is_some() => {
+                Some(format!("after event {}: the trace ends within an event", self.frames))
+            }
+            other if self.qlog.is_some() => Some(format!("after event {}: {other}", self.frames)),
             other => Some(format!("after frame {}: {other}", self.frames)),
         };
         let left_out = self.inseparable.map(|(count, first)| {
@@ -446,6 +455,7 @@ impl Counts {
         (skipped.chain(odd).chain(tunnels).chain(messages))
             .chain(self.clock.notes(files))
             .chain(left_out)
+            .chain(qlog)
             .chain(ending)
             .chain(self.files.notes())
             .collect()

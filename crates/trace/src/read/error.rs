@@ -65,6 +65,12 @@ pub enum ReadError {
         /// The content found.
         found: &'static str,
     },
+    /// It is a trace of QUIC.
+    #[error("{file}: a qlog trace of QUIC, which only `recoup explain` reads: expected a pcap or pcapng capture")]
+    Qlog {
+        /// The file.
+        file: String,
+    },
     /// It ends before its first packet.
     #[error("{file}: the capture ends within its header")]
     Cut {
@@ -118,6 +124,11 @@ impl ReadError {
     /// The error for a file without a byte.
     pub fn empty(file: &str) -> Self {
         Self::Unknown { file: file.into(), found: EMPTY }
+    }
+
+    /// The error for a trace of QUIC.
+    pub(crate) fn qlog(file: &str) -> Self {
+        Self::Qlog { file: file.into() }
     }
 
     /// The error for a file that begins with `found`, which is no capture.

@@ -11,6 +11,7 @@ use super::{
     unpack,
     window::Window,
 };
+use crate::qlog::QlogTrace;
 use recoup_units::visible;
 use std::{
     fs::File,
@@ -84,6 +85,119 @@ impl Step {
     }
 }
 
+/// A file or stream that is open, decompressed, and looked at.
+#[derive(Debug)]
+pub struct OpenedInput<'a> {
+    name: String,
+    window: Window<'a>,
+    taken: Arc<AtomicU64>,
+    size: Option<u64>,
+}
+
+impl OpenedInput<'static> {
+    /// Opens a file, or standard input for `-`. A compressed file is decompressed on a thread of
+    /// its own, which ends with the reader.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        if path.as_os_str() == "-" {
+            return Self::with("standard input".into(), io::stdin(), None, unpack::ahead);
+        }
+        let file = name_of(path);
+        let unreadable = |source| ReadError::Unreadable { file: file.clone(), source };
+        let input = File::open(path).map_err(unreadable)?;
+        let about = input.metadata().map_err(unreadable)?;
+        if about.is_dir() {
+            return Err(ReadError::Directory { file });
+        }
+        let size = about.is_file().then_some(about.len());
+        Self::with(file, input, size, unpack::ahead)
+    }
+
+    /// Reads a file of this size in bytes that is open, as [`open`](Self::open) does. Messages call it `name`.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of_file(name: &str, input: impl Read + Send + 'static, size: u64) -> Result<Self, ReadError> {
+        Self::with(name.into(), input, Some(size), unpack::ahead)
+    }
+}
+
+impl<'a> OpenedInput<'a> {
+    /// Reads `input`, which messages call `name`.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn new(name: &str, input: impl Read + Send + 'a) -> Result<Self, ReadError> {
+        Self::with(name.into(), input, None, unpack::in_place)
+    }
+
+    /// `unpack` decompresses the input.
+    fn with<R: Read + Send + 'a>(
+        name: String,
+        input: R,
+        size: Option<u64>,
+        unpack: unpack::Unpack<'a>,
+    ) -> Result<Self, ReadError> {
+        let taken = Arc::new(AtomicU64::new(0));
+        let mut input = CountingReader { input, taken: Arc::clone(&taken) };
+        let unreadable = |source| ReadError::Unreadable { file: name.clone(), source };
+        let mut head = Vec::new();
+        let beginning = input.by_ref().take(sniff::HEAD_LENGTH).read_to_end(&mut head);
+        beginning.map_err(unreadable)?;
+        let compression = sniff::compression(&head);
+        let input = Cursor::new(head).chain(input);
+        let mut window = match compression {
+            Some(compression) => Window::new(unpack(Box::new(input), compression).map_err(unreadable)?),
+            None => Window::new(Box::new(input)),
+        };
+        window.fill(sniff::HEAD_LENGTH as usize);
+        if sniff::is_json(window.bytes()) {
+            window.fill(sniff::JSON_HEAD_LENGTH);
+        }
+        Ok(Self { name, window, taken, size })
+    }
+
+    /// The trace of QUIC that it holds, or else the file again.
+    ///
+    /// # Errors
+    /// It holds no such trace.
+    // The file is no error, but what the caller goes on with.
+    #[allow(clippy::result_large_err)]
+    pub fn into_qlog(self) -> Result<QlogTrace<'a>, Self> {
+        match sniff::kind(self.window.bytes()) {
+            Err(sniff::QLOG) => Ok(QlogTrace::new(self)),
+            _ => Err(self),
+        }
+    }
+
+    /// Its name, for messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its size in bytes, if known.
+    pub(crate) fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    pub(crate) fn window(&mut self) -> &mut Window<'a> {
+        &mut self.window
+    }
+
+    /// Bytes read so far, compressed if the file is.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of bytes read so far, compressed if the file is.
+    pub(crate) fn taken_counter(&self) -> impl Fn() -> u64 + use<> {
+        let taken = Arc::clone(&self.taken);
+        move || taken.load(Ordering::Relaxed)
+    }
+}
+
 /// The records of a capture.
 #[derive(Debug)]
 pub(super) struct Records<'a, S> {
@@ -105,18 +219,7 @@ impl<S: RecordSink> Records<'static, S> {
     /// # Errors
     /// If it cannot be read, or does not begin like a capture.
     pub fn open(path: &Path, sink: S) -> Result<Self, ReadError> {
-        if path.as_os_str() == "-" {
-            return Self::with("standard input".into(), io::stdin(), None, unpack::ahead, sink);
-        }
-        let file = name_of(path);
-        let unreadable = |source| ReadError::Unreadable { file: file.clone(), source };
-        let input = File::open(path).map_err(unreadable)?;
-        let about = input.metadata().map_err(unreadable)?;
-        if about.is_dir() {
-            return Err(ReadError::Directory { file });
-        }
-        let size = about.is_file().then_some(about.len());
-        Self::of_file(file, input, size, sink)
+        Self::of(OpenedInput::open(path)?, sink)
     }
 
     /// Reads `input`, which messages call `name`. It is decompressed on a thread, as by [`open`](Self::open).
@@ -129,7 +232,7 @@ impl<S: RecordSink> Records<'static, S> {
         size: Option<u64>,
         sink: S,
     ) -> Result<Self, ReadError> {
-        Self::with(name, input, size, unpack::ahead, sink)
+        Self::of(OpenedInput::with(name, input, size, unpack::ahead)?, sink)
     }
 }
 
@@ -144,32 +247,18 @@ impl<'a, S: RecordSink> Records<'a, S> {
     /// # Errors
     /// If it cannot be read, or does not begin like a capture.
     pub fn new(name: &str, input: impl Read + Send + 'a, sink: S) -> Result<Self, ReadError> {
-        Self::with(name.into(), input, None, unpack::in_place, sink)
+        Self::of(OpenedInput::new(name, input)?, sink)
     }
 
-    /// `unpack` decompresses the input.
-    fn with<R: Read + Send + 'a>(
-        name: String,
-        input: R,
-        size: Option<u64>,
-        unpack: unpack::Unpack<'a>,
-        mut sink: S,
-    ) -> Result<Self, ReadError> {
-        let taken = Arc::new(AtomicU64::new(0));
-        let mut input = CountingReader { input, taken: Arc::clone(&taken) };
-        let unreadable = |source| ReadError::Unreadable { file: name.clone(), source };
-        let mut head = Vec::new();
-        let beginning = input.by_ref().take(sniff::HEAD_LENGTH).read_to_end(&mut head);
-        beginning.map_err(unreadable)?;
-        let compression = sniff::compression(&head);
-        let input = Cursor::new(head).chain(input);
-        let mut window = match compression {
-            Some(compression) => Window::new(unpack(Box::new(input), compression).map_err(unreadable)?),
-            None => Window::new(Box::new(input)),
-        };
-        window.fill(sniff::HEAD_LENGTH as usize);
+    /// Reads a file that is open.
+    ///
+    /// # Errors
+    /// If it does not begin like a capture.
+    pub fn of(opened: OpenedInput<'a>, mut sink: S) -> Result<Self, ReadError> {
+        let OpenedInput { name, mut window, taken, size } = opened;
         let kind = match sniff::kind(window.bytes()) {
             Ok(kind) => kind,
+            Err(sniff::QLOG) => return Err(ReadError::qlog(&name)),
             Err(found) => return Err(ReadError::beginning(name, found, &mut window)),
         };
         let container = Container::open(kind, &mut window, &mut sink).map_err(|e| e.in_file(&name))?;

@@ -3,6 +3,12 @@
 /// How many bytes are needed.
 pub(super) const HEAD_LENGTH: u64 = 32;
 
+/// How many bytes show whether a JSON text is a trace of QUIC.
+pub(super) const JSON_HEAD_LENGTH: usize = 1 << 12;
+
+/// What a trace of QUIC is.
+pub(super) const QLOG: &str = "a qlog trace of QUIC";
+
 /// What a file without a byte is.
 pub(super) const EMPTY: &str = "empty";
 
@@ -46,8 +52,24 @@ pub(super) fn kind(head: &[u8]) -> Result<Kind, &'static str> {
         [b's', b'n', b'o', b'o', b'p', 0, ..] => "a snoop capture",
         [0xa1, 0xb2, 0xcd, 0x34, ..] => "a modified pcap capture in big-endian order",
         _ if compression(head).is_some() => "compressed twice",
+        _ if is_qlog(head) => QLOG,
+        _ if is_json(head) => "a JSON text, but no qlog trace",
         _ => "not a capture",
     })
+}
+
+/// Whether a file that begins with `head` is a JSON text or a sequence of them (RFC 7464).
+pub(super) fn is_json(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    matches!(head.trim_ascii_start(), [b'{', ..] | [0x1e, ..])
+}
+
+/// Whether a JSON text is a trace of QUIC: the version or the schema is in its first bytes
+/// (draft-ietf-quic-qlog-main-schema §3). A trace without a header begins with the name of an event.
+fn is_qlog(head: &[u8]) -> bool {
+    const SIGNS: [&[u8]; 5] =
+        [b"\"qlog_version\"", b"\"qlog_format\"", b"urn:ietf:params:qlog", b":packet_sent\"", b":packet_received\""];
+    is_json(head) && SIGNS.iter().any(|sign| head.windows(sign.len()).any(|part| part == *sign))
 }
 
 /// The kind of capture whose header begins `bytes`.

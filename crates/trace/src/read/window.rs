@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read};
 const CHUNK: usize = 1 << 18;
 
 /// A contiguous part of the input that moves forward.
-pub(super) struct Window<'a> {
+pub(crate) struct Window<'a> {
     input: Box<dyn Read + Send + 'a>,
     /// `start..end` was read and not yet consumed.
     buffer: Vec<u8>,
@@ -56,7 +56,7 @@ impl<'a> Window<'a> {
         self.base + self.start as u64
     }
 
-    pub fn input_end(&self) -> Option<&InputEnd> {
+    pub(super) fn input_end(&self) -> Option<&InputEnd> {
         self.input_end.as_ref()
     }
 

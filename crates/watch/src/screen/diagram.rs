@@ -235,6 +235,7 @@ fn connection(ends: Endpoints, packets: &[CapturedPacket], rows: &[Retransmissio
         ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
+        quic: None,
         directions,
     }
 }

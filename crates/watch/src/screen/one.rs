@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyCode;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
-use recoup_captures::explain::{lost_by, sender_text, state_title, wrap_to};
+use recoup_captures::explain::{Protocol, lost_by, sender_text, state_title, wrap_to};
 use recoup_captures::wording::{bit_rate, count, duration, percent_of};
 use recoup_trace::finding::Connection;
 use recoup_units::Instant;
@@ -190,6 +190,6 @@ fn last_minute(connection: &Connection) -> Vec<String> {
     }];
     let ends = [connection.endpoints.src, connection.endpoints.dst];
     let senders = ends.iter().zip(&connection.directions);
-    sentences.extend(senders.map(|(sender, direction)| sender_text(*sender, direction)));
+    sentences.extend(senders.map(|(sender, direction)| sender_text(*sender, direction, Protocol::Tcp)));
     sentences
 }

@@ -88,6 +88,7 @@ fn connection(there: Direction, back: Direction) -> Connection {
         ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
+        quic: None,
         directions: [there, back],
     }
 }

@@ -1,7 +1,7 @@
 //! The bars: time by cause, and by state.
 
 use super::super::facts::Facts;
-use super::super::report::{cause_title, costly, state_title};
+use super::super::report::{costly, state_title, title};
 use crate::wording::{count, duration};
 use recoup_draw::page::{Breakdown, Part};
 use recoup_trace::finding::{Cause, SenderState};
@@ -12,7 +12,7 @@ pub(super) fn breakdowns(facts: &Facts) -> Vec<Breakdown> {
     let causes = costly(&facts.lost).into_iter().map(|cause| {
         let of = facts.lost.of(cause);
         Part {
-            name: cause_title(cause).into(),
+            name: title(cause, facts.protocol()).into(),
             amount: of.as_secs_f64(),
             text: duration(of),
             about: count(facts.lost.times(cause).into(), "occurrence"),
@@ -75,6 +75,7 @@ const fn cause_colour(cause: Cause) -> usize {
         Cause::DelaySpike => STRIPES + BLUE,
         Cause::UnansweredSyn => DOTS + ORANGE,
         Cause::LostSynOrSynAck => DOTS + SKY,
+        Cause::LostHandshakePacket => BOTH + ORANGE,
         Cause::Reordering => DOTS + GREEN,
         Cause::IgnoredAck => DOTS + YELLOW,
         Cause::LostAcks => DOTS + BLUE,
@@ -107,6 +108,7 @@ const fn state_colour(state: SenderState) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::cause_title;
     use std::collections::BTreeMap;
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::super::facts::{Facts, lost_by, main_direction};
 use super::super::order::{Ranked, SortBy};
-use super::super::report::{cause_title, most_costly, state_title};
+use super::super::quic::Protocol;
+use super::super::report::{most_costly, state_title, title};
 use crate::wording::capitalized;
 use recoup_draw::page::{Cell, Column, ColumnKind, Importance, Row, Table};
 use recoup_trace::finding::{self, SenderState, Verdict};
@@ -50,11 +51,9 @@ fn columns() -> Vec<(Column, CellOf)> {
             number(r.connection.id)
         }),
         column("Client", "The end that opened the connection", Kind::Text, Medium, |r, _| {
-            r.connection.endpoints.src.to_string().as_str().into()
+            r.connection.end_name(0).as_str().into()
         }),
-        column("Server", "The other end", Kind::Text, Medium, |r, _| {
-            r.connection.endpoints.dst.to_string().as_str().into()
-        }),
+        column("Server", "The other end", Kind::Text, Medium, |r, _| r.connection.end_name(1).as_str().into()),
         column("Begun", "Its first packet, since the capture's first frame", Kind::Moment, Medium, |r, begun| {
             seconds(r.connection.begun.since(begun.min(r.connection.begun)))
         }),
@@ -63,7 +62,8 @@ fn columns() -> Vec<(Column, CellOf)> {
         }),
         column("Lost", "The time it lost", Kind::Seconds, High, |r, _| seconds(lost_by(&r.connection).total())),
         column("Main cause", "What cost most of that", Kind::Category, High, |r, _| {
-            most_costly(&r.connection).map_or(Cell::Empty, |cause| cause_title(cause).into())
+            let protocol = Protocol::of(&r.connection);
+            most_costly(&r.connection).map_or(Cell::Empty, |cause| title(cause, protocol).into())
         }),
         column("Data", "Payload of both directions, retransmissions included", Kind::Bytes, Medium, |r, _| {
             both(r, |d| d.bytes)
@@ -160,6 +160,9 @@ impl Rows {
 
 /// A Wireshark display filter for a connection's packets.
 pub(super) fn display_filter(connection: &finding::Connection) -> String {
+    if connection.quic.is_some() {
+        return String::new();
+    }
     let ends = &connection.endpoints;
     let address = |end: &SocketAddr| {
         let version = match end.ip() {

@@ -1,6 +1,7 @@
 //! The causes of lost time, in sentences.
 
 use super::super::facts::{CauseFacts, Facts, lost_by};
+use super::super::quic::Protocol;
 use crate::wording::{count, duration, grouped, longest_first, millis, times};
 use recoup_support::stats::Durations;
 use recoup_trace::finding::{Cause, Connection, LostTime, Retransmission};
@@ -24,7 +25,7 @@ pub struct CauseLine {
 pub(crate) const GROUPS: [(&str, &[Cause]); 19] = [
     ("Lost SYNs", &[Cause::LostSyn]),
     ("Lost SYN-ACKs", &[Cause::LostSynAck]),
-    ("Lost handshakes", &[Cause::LostSynOrSynAck]),
+    ("Lost handshakes", &[Cause::LostSynOrSynAck, Cause::LostHandshakePacket]),
     ("Unanswered SYNs", &[Cause::UnansweredSyn]),
     ("Full accept queues", &[Cause::IgnoredAck]),
     ("Lost segments", &[Cause::LostSegment, Cause::Burst]),
@@ -50,7 +51,7 @@ pub fn ranked(facts: &Facts) -> Vec<CauseLine> {
         let clauses: Vec<String> = causes.iter().filter_map(|cause| clause(facts, *cause)).collect();
         (!lost.is_zero()).then(|| CauseLine {
             causes: causes.to_vec(),
-            name,
+            name: heading(name, facts.protocol()),
             lost,
             text: format!("{}{}", super::sentence(&clauses, "; "), remedy(causes[0])),
         })
@@ -58,6 +59,15 @@ pub fn ranked(facts: &Facts) -> Vec<CauseLine> {
     let mut lines: Vec<CauseLine> = GROUPS.iter().filter_map(line).collect();
     lines.sort_by_key(|line| Reverse(line.lost));
     lines
+}
+
+/// The heading of causes.
+fn heading(of_tcp: &'static str, protocol: Protocol) -> &'static str {
+    match (of_tcp, protocol) {
+        ("Lost segments", Protocol::Quic) => "Lost packets",
+        ("Zero windows", Protocol::Quic) => "Flow control",
+        _ => of_tcp,
+    }
 }
 
 /// The causes that cost time, the most expensive first.
@@ -72,7 +82,12 @@ pub fn most_costly(connection: &Connection) -> Option<Cause> {
 
 /// A cause's name in tables: `lost SYN-ACK`.
 pub fn cause_title(cause: Cause) -> &'static str {
-    let one = names(cause).0;
+    title(cause, Protocol::Tcp)
+}
+
+/// The same in the words of a protocol.
+pub fn title(cause: Cause, protocol: Protocol) -> &'static str {
+    let one = names(cause, protocol).0;
     one.strip_prefix("a ").or(one.strip_prefix("an ")).unwrap_or(one)
 }
 
@@ -83,6 +98,7 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
         return None;
     }
     let of = &facts.causes[cause as usize];
+    let protocol = facts.protocol();
     let each = each(of, facts.lost.of(cause), n);
     let often = format!("{}{each}", times(n));
     let after = format!("{}{}", found_after(&of.detection, n), several_timeouts(of, n));
@@ -93,6 +109,7 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
         Cause::LostSynOrSynAck => {
             format!("{often}: a SYN or its SYN-ACK was lost, and the capture does not show which")
         }
+        Cause::LostHandshakePacket => format!("{often}: a packet of the handshake was lost{after}"),
         Cause::UnansweredSyn => {
             format!("{often}: the SYN arrived, and the host answered only when it came again")
         }
@@ -106,9 +123,13 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
                 _ => format!("{:.1}", of.segments as f64 / n as f64),
             };
             let mean = if n == 1 { "" } else { " on average" };
-            format!("{} of {size} segments{mean} found by ACKs{after}{}", count(n, "burst"), at_rtt(of, n))
+            let packets = protocol.choose("segments", "packets");
+            format!("{} of {size} {packets}{mean} found by ACKs{after}{}", count(n, "burst"), at_rtt(of, n))
         }
-        Cause::TailByProbe => format!("{} found by a tail loss probe{after}", grouped(n)),
+        Cause::TailByProbe => {
+            let probe = protocol.choose("a tail loss probe", "a probe timeout (PTO)");
+            format!("{} found by {probe}{after}", grouped(n))
+        }
         Cause::TailByTimeout => {
             format!("{} found by the retransmission timeout{after}", grouped(n))
         }
@@ -121,7 +142,8 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
             format!("{often}: the retransmission was lost as well{}", several_timeouts(of, n))
         }
         Cause::Reordering => {
-            format!("{}, {}: packets had only arrived out of order", times(n), count(of.segments, "retransmission"))
+            let findings = protocol.choose("retransmission", "loss declaration");
+            format!("{}, {}: packets had only arrived out of order", times(n), count(of.segments, findings))
         }
         Cause::DelaySpike => {
             format!("{often}: ACKs came later than the usual round-trip time, and nothing was lost")
@@ -145,9 +167,10 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
             format!("{often}: small segments waited by Nagle's rule for the ACK of the one before, which came delayed")
         }
         Cause::ZeroWindow => {
-            format!("{often}: the receiver's window was closed while data waited")
+            let why = protocol.choose("the receiver's window was closed", "flow control had no credit left");
+            format!("{often}: {why} while data waited")
         }
-        Cause::Unknown => format!("{often}: the capture does not show why"),
+        Cause::Unknown => format!("{often}: the {} does not show why", protocol.choose("capture", "trace")),
     })
 }
 
@@ -203,8 +226,8 @@ fn remedy(cause: Cause) -> &'static str {
 }
 
 /// A number of occurrences in a list: `a lost SYN-ACK`, `2 bursts of losses`.
-pub fn occurrences(cause: Cause, n: u64) -> String {
-    let (one, several) = names(cause);
+pub fn occurrences(cause: Cause, n: u64, protocol: Protocol) -> String {
+    let (one, several) = names(cause, protocol);
     match (n, several) {
         (1, _) => one.into(),
         (n, "") => format!("{one} ({})", times(n)),
@@ -213,11 +236,17 @@ pub fn occurrences(cause: Cause, n: u64) -> String {
 }
 
 /// One occurrence, and several; empty: the same.
-const fn names(cause: Cause) -> (&'static str, &'static str) {
+const fn names(cause: Cause, protocol: Protocol) -> (&'static str, &'static str) {
+    match (cause, protocol) {
+        (Cause::LostSegment, Protocol::Quic) => return ("a lost packet", "lost packets"),
+        (Cause::ZeroWindow, Protocol::Quic) => return ("a wait for credit", "waits for credit"),
+        _ => {}
+    }
     match cause {
         Cause::LostSyn => ("a lost SYN", "lost SYNs"),
         Cause::LostSynAck => ("a lost SYN-ACK", "lost SYN-ACKs"),
         Cause::LostSynOrSynAck => ("a lost SYN or SYN-ACK", "lost SYNs or SYN-ACKs"),
+        Cause::LostHandshakePacket => ("a lost handshake packet", "lost handshake packets"),
         Cause::UnansweredSyn => ("an unanswered SYN", "unanswered SYNs"),
         Cause::IgnoredAck => ("a full accept queue", "full accept queues"),
         Cause::LostSegment => ("a lost segment", "lost segments"),
@@ -247,6 +276,10 @@ pub fn episode(row: &Retransmission, cause: Cause) -> String {
         None => String::new(),
     };
     let (triggers, verdict) = (row.triggers, row.verdict.name());
-    let cause = names(cause).0;
-    format!("{cause} (first retransmission: {triggers}{after}, {verdict})")
+    let (protocol, found) = match triggers.quic() {
+        None => (Protocol::Tcp, "first retransmission"),
+        Some(_) => (Protocol::Quic, "found by"),
+    };
+    let cause = names(cause, protocol).0;
+    format!("{cause} ({found}: {triggers}{after}, {verdict})")
 }

@@ -5,6 +5,7 @@
 //! published them.
 
 use super::super::facts::Facts;
+use super::super::quic::Protocol;
 use crate::wording::{millis, percent};
 use recoup_trace::finding::Verdict;
 use serde::Serialize;
@@ -43,28 +44,35 @@ impl fmt::Display for Comparison {
 /// All values that the capture shows.
 pub fn comparisons(facts: &Facts) -> Vec<Comparison> {
     let mut all = Vec::new();
+    // The usual values are those of TCP.
+    let protocol = facts.protocol();
+    let usual = |range| protocol.choose(Some(range), None);
+    let is_tcp = protocol == Protocol::Tcp;
     let retransmitted = facts.retransmissions.total();
     if facts.segments > 0 {
         let share = retransmitted as f64 / facts.segments as f64;
         all.push(Comparison {
-            what: "segments retransmitted",
+            what: protocol.choose("segments retransmitted", "loss declarations and probes, per packet"),
             value: percent(retransmitted as f64, facts.segments as f64),
-            usual: Some("2.5 to 5.6 %"),
-            is_unusual: facts.segments >= FEW && share > 0.056,
+            usual: usual("2.5 to 5.6 %"),
+            is_unusual: is_tcp && facts.segments >= FEW && share > 0.056,
         });
     }
-    if retransmitted > 0 {
+    let judged = retransmitted - facts.retransmissions.of_verdict(Verdict::Unknowable);
+    // A trace without ACKs has no verdicts at all.
+    if retransmitted > 0 && (is_tcp || judged > 0) {
         let spurious = facts.retransmissions.of_verdict(Verdict::Spurious);
         let share = spurious as f64 / retransmitted as f64;
         all.push(Comparison {
-            what: "retransmissions that were spurious",
+            what: protocol
+                .choose("retransmissions that were spurious", "loss declarations and probes that were spurious"),
             value: percent(spurious as f64, retransmitted as f64),
-            usual: Some("1.4 to 3.8 %"),
-            is_unusual: retransmitted >= FEW && share > 0.038,
+            usual: usual("1.4 to 3.8 %"),
+            is_unusual: is_tcp && retransmitted >= FEW && share > 0.038,
         });
     }
     let (recoveries, segments) = facts.fast_recoveries;
-    if recoveries > 0 {
+    if recoveries > 0 && is_tcp {
         let mean = segments as f64 / recoveries as f64;
         all.push(Comparison {
             what: "retransmissions per fast recovery",

@@ -2,6 +2,7 @@
 
 use super::super::facts::{CapturedAt, Facts, Marks, Policed, Unopened};
 use super::super::queues;
+use super::super::quic::Protocol;
 use crate::wording::{bit_rate, bytes, capitalized, count, duration, list, longest_first, percent_of};
 use recoup_trace::finding::{Cause, SenderState, WhyUnknown};
 use std::time::Duration;
@@ -18,8 +19,9 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     if states.is_empty() {
         return (unanswered_syns(facts).into_iter().chain(refused(facts)).collect(), false);
     }
+    let protocol = facts.protocol();
     let shares: Vec<String> =
-        states.iter().map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state))).collect();
+        states.iter().map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state, protocol))).collect();
     let whole = format!(
         "Where the time of {} went: {}.",
         match facts.connections {
@@ -32,7 +34,7 @@ pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
         .iter()
         .filter_map(|(state, time)| {
             let connections = facts.connections_in_state[*state as usize];
-            let who = limiter(*state).filter(|_| connections > 0)?;
+            let who = limiter(*state, protocol).filter(|_| connections > 0)?;
             Some(format!(
                 "{who} held {} up for {} ({})",
                 count(connections, "connection"),
@@ -64,14 +66,22 @@ fn beyond_recovery(facts: &Facts) -> Vec<String> {
     let share = |time: Duration, percent: u32| !all.is_zero() && time * 100 >= all * percent;
     let idle = facts.time.of(SenderState::Application);
     // Without what lost SYNs and SYN-ACKs cost.
-    let lost = [Cause::LostSyn, Cause::LostSynAck, Cause::LostSynOrSynAck, Cause::UnansweredSyn, Cause::IgnoredAck];
+    let lost = [
+        Cause::LostSyn,
+        Cause::LostSynAck,
+        Cause::LostSynOrSynAck,
+        Cause::LostHandshakePacket,
+        Cause::UnansweredSyn,
+        Cause::IgnoredAck,
+    ];
     let lost: Duration = lost.iter().map(|cause| facts.lost.of(*cause)).sum();
     let connecting = facts.time.of(SenderState::Connecting).saturating_sub(lost);
     let mut sentences = Vec::new();
     if share(idle, 50) {
         sentences.push(format!(
-            "For {} of the time nothing in TCP was the limit: the applications had nothing to send.",
-            percent_of(idle, all)
+            "For {} of the time nothing in {} was the limit: the applications had nothing to send.",
+            percent_of(idle, all),
+            facts.protocol().choose("TCP", "QUIC")
         ));
     }
     // A handshake takes a round trip, whatever the stack.
@@ -174,12 +184,12 @@ fn unanswered_fins(facts: &Facts) -> Option<String> {
 }
 
 /// A state in words, as the end of "71 % …".
-fn doing(state: SenderState) -> &'static str {
+fn doing(state: SenderState, protocol: Protocol) -> &'static str {
     match state {
         SenderState::Connecting => "connecting",
         SenderState::Recovering => "recovering from losses",
-        SenderState::ZeroWindow => "waiting for a closed window",
-        SenderState::ReceiverWindow => "limited by the receiver's window",
+        SenderState::ZeroWindow => protocol.choose("waiting for a closed window", "waiting for flow-control credit"),
+        SenderState::ReceiverWindow => protocol.choose("limited by the receiver's window", "limited by flow control"),
         SenderState::SenderBuffer => "limited by the send buffer",
         SenderState::Network => "sending at the pace of the network",
         SenderState::Application => "with nothing to send",
@@ -209,10 +219,10 @@ pub fn state_title(state: SenderState) -> &'static str {
 }
 
 /// The cause that holds a sender up in this state, if it is neither a loss, nor the network, nor the application.
-fn limiter(state: SenderState) -> Option<&'static str> {
+fn limiter(state: SenderState, protocol: Protocol) -> Option<&'static str> {
     match state {
-        SenderState::ZeroWindow => Some("closed receive windows"),
-        SenderState::ReceiverWindow => Some("small receive windows"),
+        SenderState::ZeroWindow => Some(protocol.choose("closed receive windows", "used-up flow-control credit")),
+        SenderState::ReceiverWindow => Some(protocol.choose("small receive windows", "little flow-control credit")),
         SenderState::SenderBuffer => Some("full send buffers"),
         _ => None,
     }
@@ -237,6 +247,6 @@ pub fn unknown(facts: &Facts) -> Vec<String> {
 /// Handshake losses that the capture point hides.
 pub fn invisible_syns(facts: &Facts) -> Option<String> {
     let at_server = facts.captured_at[CapturedAt::Server as usize];
-    (at_server > 0)
+    (at_server > 0 && facts.protocol() == Protocol::Tcp)
         .then(|| "a SYN that was lost on its way to the server is not in a capture taken at the server".into())
 }

@@ -56,6 +56,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
+        quic: None,
         directions: [client, Direction::default()],
     };
     study.add(&connection, &rows);

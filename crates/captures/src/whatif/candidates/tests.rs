@@ -21,6 +21,7 @@ pub fn candidate(server: &str) -> Candidate {
         least_rto: None,
         cause: None,
         retransmissions: Vec::new(),
+        time: [Instant::ZERO, Instant::from_millis(900)],
     }
 }
 
@@ -40,6 +41,7 @@ fn connection(down: Direction) -> Connection {
         ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
+        quic: None,
         directions: [Direction { bytes: 300, ..Direction::default() }, down],
     }
 }

@@ -127,7 +127,7 @@ fn numbers_of_connections_do_not_depend_on_shards_where_packets_are_late() {
         kept.connections.iter().map(|c| c.endpoints.src.port()).collect::<Vec<u16>>()
     };
     let few = numbers(FEWEST_SHARDS);
-    assert_eq!(few.len(), CONNECTIONS.into());
+    assert_eq!(few.len(), usize::from(CONNECTIONS));
     for shards in [64, MOST_SHARDS] {
         assert!(numbers(shards) == few, "{shards} shards");
     }

@@ -253,3 +253,60 @@ fn without_sack_no_retransmission_is_a_probe() {
     assert_eq!(tail_repeated(true), ["tlp"]);
     assert_eq!(tail_repeated(false), ["unknown"]);
 }
+
+/// RFC 5681 §3.1: after a timeout the sender goes back to the first segment. One without undo goes on even when an ACK of
+/// the original shows that the timeout was spurious.
+#[test]
+fn what_is_repeated_in_order_after_a_timeout_is_repeated_because_of_it() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..8 {
+        conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+    }
+    conversation.data(355.0, 0, 1000);
+    for (at, una) in [(360.0, 2000), (361.0, 4000), (362.0, 8000)] {
+        let packet = conversation.ack(at, una, 0, 0);
+        packet.segment.options.timestamps.as_mut().unwrap().echo = 1_000_100;
+        if una < 8000 {
+            conversation.data(at + 0.01, una, 1000);
+            conversation.data(at + 0.02, una + 1000, 1000);
+        }
+    }
+    for (packet, frame) in conversation.packets.iter_mut().zip(1..) {
+        packet.frame = frame;
+    }
+    // Linux undoes the timeout, and then has no reason for what follows.
+    let settings = Settings { profile: "linux-6".parse().ok(), ..Settings::default() };
+    let kept = analyzed(&conversation.packets, &settings);
+    let rows: Vec<_> = kept.retransmissions.iter().map(|row| row.triggers.to_string()).collect();
+    assert_eq!(rows, ["rto", "slow_start", "slow_start", "slow_start", "slow_start"]);
+    let explained = kept.connections[0].directions[1].profile.best().map(|best| best.explained);
+    assert_eq!(explained, Some(0), "the profile would not have sent them");
+}
+
+/// A sender without a congestion window repeats all that is outstanding at each timeout, at once and in segments with other
+/// boundaries. That does not look like a duplicate by the capture, and two passes do not take too long to explain.
+#[test]
+fn a_large_window_repeated_at_each_timeout_is_explained() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..1000 {
+        conversation.data(100.0, i * 100, 100);
+    }
+    let mut expected = Vec::new();
+    for (at, first) in [(1100.0, 50), (3100.0, 100), (7100.0, 50)] {
+        let mut next = 0;
+        while next < 100_000 {
+            let len = if next == 0 { first } else { (100_000 - next).min(100) };
+            conversation.data(at, next, len as u32);
+            expected.push(if next == 0 { "rto" } else { "slow_start" });
+            next += len;
+        }
+    }
+    for packet in &mut conversation.packets {
+        packet.segment.options.timestamps = None;
+        packet.ip_id = Some(0);
+    }
+    let found = triggers(conversation);
+    assert_eq!(found.len(), expected.len());
+    let third_pass = expected.iter().rposition(|trigger| *trigger == "rto").unwrap();
+    assert_eq!(found[..third_pass], expected[..third_pass]);
+}

@@ -40,29 +40,53 @@ impl Episode {
         let mut replays = self.profile_replays.iter();
         if !replays.any(|replay| replay.score().is_full()) {
             let others = (0..context.candidates.len()).filter(|i| !plausible_profiles.contains(i));
+            let first = self.profile_replays.len();
             self.profile_replays.extend(others.map(ProfileReplay::new));
-            self.run_replays(plausible_profiles.len(), playback, context);
+            self.run_replays(first, playback, context);
         }
     }
 
-    /// Runs the replays from number `first` on.
+    /// Runs the replays from number `first` on. If there is not enough work left for all of them, those that replayed all of
+    /// the tape remain: the most widespread systems come first.
     fn run_replays(&mut self, first: usize, playback: &Playback<'_>, context: &EpisodeContext<'_>) {
         if !reaches(Step::Replay) {
             return;
         }
         let rtts = &playback.tape.beginning.rtts;
         let mut estimators = Estimators::new(rtts, context.timestamps);
-        for i in first..self.profile_replays.len() {
+        let mut all = true;
+        let mut complete = vec![true; self.profile_replays.len()];
+        for (i, complete) in complete.iter_mut().enumerate().skip(first) {
             let most = context.most_work.saturating_sub(self.work);
             let (others, rest) = self.profile_replays.split_at_mut(i);
-            let replay = &mut rest[0];
+            let Some(replay) = rest.first_mut() else { break };
             let recorded = &mut self.rows[self.explained..];
-            let known =
-                if self.incomplete { None } else { replay.take_over(others, playback, most, recorded, context) };
+            let known = if all { replay.take_over(others, playback, most, recorded, context) } else { None };
             let run = known.unwrap_or_else(|| replay.run(playback, &mut estimators, most, &mut self.rows, context));
             self.work += run.work;
-            self.incomplete |= !run.complete;
-            self.too_costly |= !run.complete;
+            *complete = run.complete;
+            all &= run.complete;
         }
+        if all {
+            return;
+        }
+        self.too_costly = true;
+        if complete.contains(&true) {
+            self.drop_incomplete(&complete, context);
+        } else {
+            self.incomplete = true;
+        }
+    }
+
+    /// Leaves out the profiles that did not replay all of the tape.
+    fn drop_incomplete(&mut self, complete: &[bool], context: &EpisodeContext<'_>) {
+        let mut complete = complete.iter();
+        self.profile_replays.retain_mut(|replay| {
+            let stays = complete.next() != Some(&false);
+            if !stays {
+                replay.end_stretch(context);
+            }
+            stays
+        });
     }
 }

@@ -72,7 +72,9 @@ impl Replay {
         };
         // Without its FIN a segment is not smaller.
         let smaller = part.start > first.span.start || part.end + 1 < last.span.end;
-        if !smaller || part.len() < LEAST_SIZE || self.sizes.walked > MOST_WALKED {
+        // With other boundaries than before, a segment as large is none of its parts.
+        let shifted = first.span != last.span && part.len() + 1 >= first.span.len().max(last.span.len());
+        if !smaller || shifted || part.len() < LEAST_SIZE || self.sizes.walked > MOST_WALKED {
             return;
         }
         self.sizes.walked += board.iter().len();

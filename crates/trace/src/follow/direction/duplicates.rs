@@ -9,7 +9,7 @@
 
 use super::{
     DirectionState,
-    outstanding::{OutstandingPacket, SentPacket},
+    outstanding::{MOST_COUNTED, OutstandingPacket, SentPacket},
 };
 use crate::{
     follow::{fields::TcpFields, shared::DirectionContext},
@@ -213,8 +213,19 @@ impl DirectionState {
             (Some(id), Some(now)) if id != 0 && id == now => {
                 sent.ts.is_some() || sent.at.since(before.last_sent_at) < LONGEST_MIRRORED
             }
-            _ => sent.at.since(before.last_sent_at) < self.least_interval(packet, context),
+            _ => {
+                let interval = self.least_interval(packet, context);
+                sent.at.since(before.last_sent_at) < interval && self.was_all_sent_within(interval, span, sent.at)
+            }
         }
+    }
+
+    /// Whether the latest copy of each byte of `span` was sent less than `interval` before `now`. A retransmission may
+    /// repeat the rest of a segment of which the one before it held the first part.
+    fn was_all_sent_within(&self, interval: Duration, span: Span, now: Instant) -> bool {
+        let packets = self.outstanding.range(self.first_beyond(span.start)..).take(MOST_COUNTED);
+        let mut inside = packets.take_while(|packet| packet.span.start < span.end);
+        inside.all(|packet| now.since(packet.last_sent_at) < interval)
     }
 
     /// Nothing is retransmitted sooner, because a loss is reported only after a round trip. Two

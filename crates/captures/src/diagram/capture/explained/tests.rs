@@ -62,6 +62,7 @@ fn connection(down: &[Retransmission]) -> finding::Connection {
         ecn: None,
         capture_point: CapturePoint::default(),
         tunnels: Default::default(),
+        quic: None,
         directions,
     }
 }
