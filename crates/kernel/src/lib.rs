@@ -16,6 +16,7 @@
 //! | `timers` | sets timers of new connections, by the network of the other host |
 //! | `sockets` | which connections belong to the sockets of a cgroup |
 //! | `duplicate_reports` | hides reports of duplicates that another program of this host sent |
+//! | `port_redirect` | takes TCP ports of the host's own addresses, for a stack in a TUN device |
 
 #![cfg(target_os = "linux")]
 
@@ -25,6 +26,7 @@ mod connection_key;
 mod duplicate_reports;
 mod load;
 mod network;
+mod port_redirect;
 mod retransmissions;
 mod sockets;
 mod timers;
@@ -34,6 +36,7 @@ mod two_hosts;
 pub use duplicate_reports::{DuplicateReportCounts, DuplicateReports};
 pub use load::KernelError;
 pub use network::{Network, NetworkError};
+pub use port_redirect::{ConnectionTable, PortRedirect, PortRedirectCounts};
 pub use retransmissions::{KernelRetransmission, Reason, Retransmissions};
 pub use sockets::{NOTE_COUNTS, Sockets};
 pub use timers::{SocketTimers, TimerCounts, Timers, connect_time, jiffy, syn_retries, ticks};

@@ -3,6 +3,7 @@
 use crate::{NetError, netlink::Netlink};
 use recoup_support::suggest::did_you_mean;
 use recoup_wire::bpf::Framing;
+use std::net::IpAddr;
 
 /// A network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Interface {
     pub hardware: u16,
     /// Whether it is up.
     pub is_up: bool,
+    /// The longest packet that it sends, IP header included, in bytes.
+    pub mtu: u32,
     /// Frames that it received and dropped since it exists, because its own memory or the system's was full.
     pub dropped: u64,
 }
@@ -29,6 +32,23 @@ impl Interface {
     pub const fn framing(&self) -> Framing {
         framing(self.hardware)
     }
+}
+
+/// An address of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InterfaceAddress {
+    /// The interface's index.
+    pub index: u32,
+    /// The address.
+    pub address: IpAddr,
+}
+
+/// The addresses of the calling thread's network namespace, of IPv4 and IPv6.
+///
+/// # Errors
+/// When a system call fails.
+pub fn interface_addresses() -> Result<Vec<InterfaceAddress>, NetError> {
+    Netlink::open()?.interface_addresses()
 }
 
 /// The interfaces of the calling thread's network namespace, by index.

@@ -19,7 +19,7 @@ use rustix::net::{
     socket_with,
 };
 
-use crate::{Interface, NetError};
+use crate::{Interface, InterfaceAddress, NetError};
 
 /// A netlink socket of the namespace it was opened in.
 #[derive(Debug)]
@@ -148,28 +148,23 @@ impl Netlink {
         Ok(found)
     }
 
-    /// Whether an interface of the namespace has this address.
-    pub fn has_address(&mut self, address: IpAddr) -> Result<bool, NetError> {
-        let mut request = AddressMessage::default();
-        request.header.family = family(address);
-        let mut found = false;
-        self.dump("list addresses", RouteNetlinkMessage::GetAddress(request), |answer| {
+    /// Every address of the namespace's interfaces.
+    pub fn interface_addresses(&mut self) -> Result<Vec<InterfaceAddress>, NetError> {
+        let mut found = Vec::new();
+        // Of all families.
+        let request = RouteNetlinkMessage::GetAddress(AddressMessage::default());
+        self.dump("list addresses", request, |answer| {
             if let RouteNetlinkMessage::NewAddress(message) = answer {
-                // At a point-to-point link, the other attribute has the peer's address.
-                let local = message.attributes.iter().find_map(|a| match a {
-                    AddressAttribute::Local(local) => Some(*local),
-                    _ => None,
-                });
-                let own = local.or_else(|| {
-                    message.attributes.iter().find_map(|a| match a {
-                        AddressAttribute::Address(own) => Some(*own),
-                        _ => None,
-                    })
-                });
-                found |= own == Some(address);
+                let index = message.header.index;
+                found.extend(own_address(message).map(|address| InterfaceAddress { index, address }));
             }
         })?;
         Ok(found)
+    }
+
+    /// Whether an interface of the namespace has this address.
+    pub fn has_address(&mut self, address: IpAddr) -> Result<bool, NetError> {
+        Ok(self.interface_addresses()?.iter().any(|own| own.address == address))
     }
 
     /// Every IPv4 network to which the namespace has a route in any table, with its prefix length, without
@@ -301,6 +296,21 @@ fn message_len(bytes: &[u8]) -> Option<usize> {
     (16..=bytes.len()).contains(&length).then_some(length)
 }
 
+/// The interface's own address.
+fn own_address(message: &AddressMessage) -> Option<IpAddr> {
+    // At a point-to-point link, the other attribute has the peer's address.
+    let local = message.attributes.iter().find_map(|a| match a {
+        AddressAttribute::Local(local) => Some(*local),
+        _ => None,
+    });
+    local.or_else(|| {
+        message.attributes.iter().find_map(|a| match a {
+            AddressAttribute::Address(own) => Some(*own),
+            _ => None,
+        })
+    })
+}
+
 fn assigned(message: &AddressMessage) -> Option<Assigned> {
     let mut interface = String::new();
     let mut address = None;
@@ -324,11 +334,16 @@ fn interface(message: &LinkMessage) -> Option<Interface> {
         LinkAttribute::Stats64(stats) => Some(stats.rx_dropped.saturating_add(stats.rx_missed_errors)),
         _ => None,
     });
+    let mtu = message.attributes.iter().find_map(|a| match a {
+        LinkAttribute::Mtu(mtu) => Some(*mtu),
+        _ => None,
+    });
     Some(Interface {
         name,
         index: header.index,
         hardware: header.link_layer_type.into(),
         is_up: header.flags.contains(LinkFlags::Up),
+        mtu: mtu.unwrap_or(0),
         dropped: dropped.unwrap_or(0),
     })
 }

@@ -11,6 +11,7 @@
 //! last three seconds, or else into one that a hash of its ends chooses (tun.c: `tun_automq_select_queue`).
 
 use std::{
+    fs,
     io::{self, IoSlice, IoSliceMut},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
@@ -145,13 +146,30 @@ impl Tun {
     }
 
     /// The interface's index in its namespace.
-    pub(crate) const fn index(&self) -> u32 {
+    pub const fn index(&self) -> u32 {
         self.index
     }
 
     /// Brings it up in the calling thread's namespace, which must be the device's.
     pub(crate) fn bring_up(&self, netlink: &mut Netlink, mtu: u32) -> Result<(), NetError> {
         netlink.bring_up(self.index, Some((mtu, QUEUE_LEN)))
+    }
+
+    /// Lets the kernel forward what comes from this device, and from no other: it looks up routes for the device then. In the
+    /// calling thread's namespace, which must be the device's.
+    ///
+    /// # Errors
+    /// When the system refuses, as it does where /proc/sys may not be written.
+    pub fn forward(&self) -> Result<(), NetError> {
+        for version in ["ipv4", "ipv6"] {
+            let path = format!("/proc/sys/net/{version}/conf/{}/forwarding", self.name);
+            match fs::write(&path, "1") {
+                // A system without IPv6.
+                Err(e) if e.kind() == io::ErrorKind::NotFound && version == "ipv6" => {}
+                result => result.map_err(NetError::system(format!("write {path}")))?,
+            }
+        }
+        Ok(())
     }
 
     /// Reads a packet that the kernel sent: its [`VnetHeader`] and its length in `buffer`; `None` when

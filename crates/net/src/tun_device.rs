@@ -1,4 +1,10 @@
 //! A TUN device as a stack's device.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `forwarding` | lets the kernel forward what the stack sends |
+
+mod forwarding;
 
 use crate::{
     LONGEST_SUPER_PACKET, NetError, Tun, VnetHeader,
@@ -8,6 +14,7 @@ use crate::{
     waiting::Waiting,
     write_batch::{SuperPackets, WriteBatch},
 };
+pub use forwarding::Forwarding;
 use recoup_stack::device::{Batch, Device, Frame, Properties, Wait};
 use rustix::event::PollFlags;
 use std::{
@@ -19,7 +26,8 @@ use std::{
 };
 
 /// A TUN device in the calling thread's network namespace with the kernel at the other end: the kernel
-/// has one address of a point-to-point network, the stack the other.
+/// has one address of a point-to-point network, the stack the other. Or neither has one
+/// ([`open_bare`](Self::open_bare)).
 ///
 /// While the interface is down, what is sent is lost, and its user gets [`io::ErrorKind::NetworkDown`] once that is found
 /// out: by a packet that was lost, or within a second. The kernel answers reads with EAGAIN then, and writes with EIO.
@@ -105,6 +113,29 @@ impl TunDevice {
                 other.host.clone_from(&first.host);
                 other.kernel.clone_from(&first.kernel);
             }
+        }
+        Ok(queues)
+    }
+
+    /// As [`open_queues`](Self::open_queues), but neither stack nor kernel get an address, and nothing is routed to the
+    /// device: a program in the kernel or the user's routes say what comes. `name`: of the interface, at most 15 bytes,
+    /// or else a free one. Of the options, the address does not matter.
+    ///
+    /// # Errors
+    /// As [`open_queues`](Self::open_queues), and when the name is taken.
+    pub fn open_bare(name: Option<&str>, options: &TunOptions, count: usize) -> Result<Vec<Self>, NetError> {
+        let create = |name: &str| Tun::create_queues(name, options.offloads, count);
+        let queues = match name {
+            Some(name) => create(name)?,
+            None => create_named(create)?,
+        };
+        let queues = queues.into_iter().map(|queue| Self::around(queue, options));
+        let mut queues = queues.collect::<Result<Vec<Self>, NetError>>()?;
+        if let Some(first) = queues.first() {
+            first.tun.bring_up(&mut Netlink::open()?, options.mtu.into())?;
+        }
+        for queue in &mut queues {
+            queue.link.look();
         }
         Ok(queues)
     }

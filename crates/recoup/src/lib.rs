@@ -60,6 +60,18 @@ enum Command {
     #[cfg(target_os = "linux")]
     #[command(disable_help_flag = true)]
     Guard(separate::Args),
+    /// Put Recoup's loss recovery before an ordinary server, and compare profiles on its clients
+    #[cfg(target_os = "linux")]
+    #[command(disable_help_flag = true)]
+    Proxy(separate::Args),
+    /// Serve the files of a folder by HTTP, for trials
+    #[cfg(target_os = "linux")]
+    #[command(disable_help_flag = true)]
+    Serve(separate::Args),
+    /// Fetch URLs by HTTP, for trials
+    #[cfg(target_os = "linux")]
+    #[command(disable_help_flag = true)]
+    Fetch(separate::Args),
     /// Compare two captures, before and after a change: what changed beyond chance, and whether a prediction came true
     Compare(compare::Args),
     /// Explain every retransmission of packet captures: why it was sent, and whether it was needed
@@ -136,6 +148,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Watch(args) => separate::run("watch", "recoup-watch", &args),
         #[cfg(target_os = "linux")]
         Command::Guard(args) => separate::run("guard", "recoup-guard", &args),
+        #[cfg(target_os = "linux")]
+        Command::Proxy(args) => separate::run_part("proxy", "recoup-proxy", &args),
+        #[cfg(target_os = "linux")]
+        Command::Serve(args) => separate::run_part("serve", "recoup-proxy", &args),
+        #[cfg(target_os = "linux")]
+        Command::Fetch(args) => separate::run_part("fetch", "recoup-proxy", &args),
         Command::Explain(args) => explain::run(&args),
         Command::Whatif(args) => whatif::run(&args),
         Command::Compare(args) => compare::run(&args),

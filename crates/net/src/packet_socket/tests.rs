@@ -94,12 +94,12 @@ impl Pair {
         self.right.run(|| PacketRing::open(Some(RIGHT.0), &PacketSocketOptions::default())).unwrap().unwrap()
     }
 
-    /// Sends `count` bytes over TCP from the left to the right, and returns the client's port.
-    fn transfer(&self, count: usize) -> u16 {
+    /// Sends `count` bytes over TCP from the left to the right, and returns the ports of the client and of the server.
+    fn transfer(&self, count: usize) -> (u16, u16) {
         let listener = self.right.run(|| TcpListener::bind((RIGHT_IP, 0)).unwrap()).unwrap();
         let at = listener.local_addr().unwrap();
         let client = self.left.run(move || TcpStream::connect(at).unwrap()).unwrap();
-        let port = client.local_addr().unwrap().port();
+        let ports = (client.local_addr().unwrap().port(), at.port());
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let mut received = Vec::new();
@@ -111,7 +111,7 @@ impl Pair {
         assert_eq!(server.join().unwrap(), count);
         // The server has closed, too: the last segment is the client's acknowledgement of that.
         assert_eq!((&client).read(&mut [0]).unwrap(), 0);
-        port
+        ports
     }
 }
 

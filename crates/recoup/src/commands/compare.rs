@@ -92,7 +92,12 @@ impl Args {
                     return Err(Failure::Wrong(line.into()));
                 }
                 let alternative = Alternative::parse(text).map_err(|e| Failure::Wrong(format!("--try {text}: {e}")))?;
-                Ok(Some(Expectation::Rerun(Request { alternatives: vec![alternative], draws: DRAWS, seed: SEED })))
+                Ok(Some(Expectation::Rerun(Request {
+                    alternatives: vec![alternative],
+                    draws: DRAWS,
+                    seed: SEED,
+                    names_profile: false,
+                })))
             }
         }
     }

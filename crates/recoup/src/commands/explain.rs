@@ -34,11 +34,13 @@ Examples:
   recoup explain a.pcap b.pcap -o report.html        # one page: sums, and each capture
   recoup explain server.pcap --connection 136        # one connection, episode by episode
   recoup explain server.pcap --format json --top 100 # for programs
+  recoup explain server.sqlog                        # QUIC, from a trace of one end (qlog)
   tcpdump -U -w - tcp | recoup explain -             # live: an answer every 5 s, until Ctrl-C
   recoup explain --demo                              # a small lossy web workload, built in
 
 The time lost to an episode of recovery is how much later its data was acknowledged than it would
-have been without the loss. docs/explain.md defines every cause and every state.
+have been without the loss. docs/explain.md defines every cause and every state; docs/qlog.md says
+what traces of QUIC show.
 
 Exit status: 0 explained; 2 wrong use, or a capture in which nothing can be read (the other captures
 are explained all the same).";
@@ -61,7 +63,8 @@ const EVERY: Duration = Duration::from_secs(5);
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// Captures (pcap, pcapng; plain, gzip or zstd); several are explained together, with a row a file; - for standard input
+    /// Captures (pcap, pcapng) or traces of QUIC (qlog), plain or compressed by gzip or zstd; several are explained together,
+    /// with a row a file; - for standard input
     #[arg(required_unless_present = "demo", value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     /// Explain a small capture that is built in

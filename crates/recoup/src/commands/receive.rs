@@ -16,7 +16,8 @@ use std::time::Duration;
 const HELP: &str = "\
 Creates a TUN device in this network namespace (needs root). Recoup's TCP is the host behind the
 device: it listens at the address that is printed, and takes part in each connection instead of this
-machine's kernel.
+machine's kernel. `recoup send` on the same machine reaches it: the device forwards by itself. What
+is set for this is printed, and ends with the program.
 
 A line for each stream goes to standard output, or to standard error with --output -. With --once or
 --output the program ends after one stream, else when interrupted. This stream is the first that
@@ -140,7 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         thread::Builder::new().name("accept".into()).spawn(move || receiver.accept(&listener))?;
     }
     let to: Vec<String> = transfer.addresses.iter().map(|ip| SocketAddr::new(*ip, args.port).to_string()).collect();
-    console::status(format_args!("listening on {}", to.join(" and ")));
+    transfer.begin(&format!("listening on {}", to.join(" and ")));
     // The receiver has a sender, so that there is an end.
     ends.recv().unwrap_or(Ok(()))?;
     transfer.stack.finish(LINGER);

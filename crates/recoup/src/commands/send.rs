@@ -18,8 +18,10 @@ use std::time::Duration;
 
 const HELP: &str = "\
 Creates a TUN device in this network namespace (needs root). Recoup's TCP is the host behind the
-device, and connects to ADDR:PORT. The server may be on this machine, or elsewhere if this machine
-forwards packets. Data that the server sends back is read and discarded.";
+device, and connects to ADDR:PORT. The server may be on this machine, another `recoup receive`
+included, or elsewhere if this machine forwards packets. The device forwards by itself; what is set
+for this is printed, and ends with the program. Data that the server sends back is read and
+discarded.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -120,7 +122,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let inputs = args.bytes.is_none().then_some("-");
     let transfer = args.host.open(&mut Files::reading(inputs))?;
     let from: Vec<String> = transfer.addresses.iter().map(ToString::to_string).collect();
-    console::status(format_args!("sending from {}", from.join(" and ")));
+    transfer.begin(&format!("sending from {}", from.join(" and ")));
     if args.bytes.is_none() && io::stdin().is_terminal() {
         console::note("reading from the terminal until Ctrl-D");
     }
@@ -143,7 +145,7 @@ fn connect(stack: &Stack, to: SocketAddr) -> Result<TcpStream, Failure> {
     let note = move || {
         if waits.recv_timeout(NOTE_AFTER) == Err(mpsc::RecvTimeoutError::Timeout) {
             console::note(format_args!(
-                "no answer from {to} yet; this machine must forward packets (net.ipv4.ip_forward) to other machines and between two of Recoup's hosts"
+                "no answer from {to} yet; to reach other machines, this machine must forward packets (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding), and its firewall must let them pass"
             ));
         }
     };

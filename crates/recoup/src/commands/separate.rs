@@ -4,6 +4,8 @@
 use crate::{Failure, console};
 use std::env;
 use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::iter;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -17,6 +19,17 @@ pub(crate) struct Args {
 
 /// Calls `program`, which is the command `name`.
 pub(crate) fn run(name: &str, program: &str, args: &Args) -> Result<(), Failure> {
+    call(name, program, &args.arguments)
+}
+
+/// Calls `program`, of which the command `name` is one of several.
+#[cfg(target_os = "linux")]
+pub(crate) fn run_part(name: &str, program: &str, args: &Args) -> Result<(), Failure> {
+    let arguments: Vec<OsString> = iter::once(name.into()).chain(args.arguments.iter().cloned()).collect();
+    call(name, program, &arguments)
+}
+
+fn call(name: &str, program: &str, arguments: &[OsString]) -> Result<(), Failure> {
     let Some(path) = find(program) else {
         return Err(Failure::Wrong(format!(
             "{name}: the program {program} is neither beside this program nor on PATH: \
@@ -25,7 +38,7 @@ pub(crate) fn run(name: &str, program: &str, args: &Args) -> Result<(), Failure>
         )));
     };
     let mut command = Command::new(&path);
-    command.args(console::is_quiet().then_some("--quiet")).args(&args.arguments);
+    command.args(console::is_quiet().then_some("--quiet")).args(arguments);
     let failed = |e| Failure::Wrong(format!("cannot run `{}`: {e}", path.display()));
     replace_by(command).map_err(failed)
 }

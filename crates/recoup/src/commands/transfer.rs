@@ -5,7 +5,7 @@ use crate::output::create_file;
 use crate::{Failure, console};
 use crc32fast::Hasher;
 use indicatif::ProgressBar;
-use recoup_net::{Clock, NetError, TunDevice, TunOptions};
+use recoup_net::{Clock, Forwarding, NetError, TunDevice, TunOptions};
 use recoup_recovery::{Counters, Trigger};
 use recoup_stack::blocking::Stack;
 use recoup_stack::device::Tapped;
@@ -51,6 +51,8 @@ pub struct Transfer {
     pub stack: Stack,
     /// The addresses of the stack.
     pub addresses: Vec<IpAddr>,
+    /// What was set on this machine, so that other hosts of Recoup's on it are reached.
+    pub forwarding: Forwarding,
     capture: Option<(Capture, PathBuf)>,
 }
 
@@ -63,6 +65,7 @@ impl HostArgs {
         let options = TunOptions { mtu: self.mtu, address: self.address, offloads: !self.no_offload };
         let device = TunDevice::open_with(&options).map_err(not_root)?;
         let addresses = device.host_addresses().to_vec();
+        let forwarding = device.forward();
         let tcp = TcpOptions::new(*profile.mechanisms());
         let config = Config { tcp, ..Config::new(addresses.iter().copied()) };
         let stack = match &capture {
@@ -73,7 +76,7 @@ impl HostArgs {
             None => Stack::new(device, config)?,
         };
         stack.on_notice(|notice| console::note(notice));
-        Ok(Transfer { stack, addresses, capture })
+        Ok(Transfer { stack, addresses, forwarding, capture })
     }
 }
 
@@ -118,6 +121,26 @@ pub fn end_of(error: &io::Error) -> Option<Closed> {
 }
 
 impl Transfer {
+    /// Prints in a first line what the program does, and what the user has to set where it cannot reach other hosts of
+    /// Recoup's on this machine; and in a second line what it set.
+    pub fn begin(&self, does: &str) {
+        let Forwarding { made, lacking } = &self.forwarding;
+        let lacking = match lacking.is_empty() {
+            true => String::new(),
+            false => format!(
+                " (to reach other Recoup endpoints of this machine, which does not forward: sysctl -w {})",
+                lacking.join(" ")
+            ),
+        };
+        console::status(format_args!("{does}{lacking}"));
+        if !made.is_empty() {
+            console::status(format_args!(
+                "set until the end, for other Recoup endpoints of this machine: {}",
+                made.join(" ")
+            ));
+        }
+    }
+
     /// Gives the capture its name.
     pub fn finish(self) -> Result<(), Failure> {
         let lost = self.stack.stats().device_lost;

@@ -98,7 +98,12 @@ impl Args {
                 Failure::Wrong(format!("--try {text}: {e}{hint}"))
             })
         });
-        Ok(Request { alternatives: alternatives.collect::<Result<_, _>>()?, draws: self.draws, seed: self.seed })
+        Ok(Request {
+            alternatives: alternatives.collect::<Result<_, _>>()?,
+            draws: self.draws,
+            seed: self.seed,
+            names_profile: true,
+        })
     }
 
     fn input(&self) -> Result<Input<'_>, InputError> {

@@ -7,6 +7,7 @@ mod anonymize;
 mod compare;
 mod documents;
 mod drill;
+mod drill_stack;
 mod explain;
 #[cfg(unix)]
 mod files;

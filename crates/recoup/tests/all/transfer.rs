@@ -217,6 +217,52 @@ fn send_goes_on_after_the_peer_has_closed_its_side() {
     });
 }
 
+/// Sends from one endpoint to another in a namespace that does not forward, with strict reverse path filters.
+fn send_to_receive(receiver: &'static str, sender: &'static str, setting: &'static str) {
+    in_namespace(move || {
+        for filter in ["all", "default"] {
+            std::fs::write(format!("/proc/sys/net/ipv4/conf/{filter}/rp_filter"), "1").unwrap();
+        }
+        let at = ["receive", "--address", receiver, "--port=5009", "--once"];
+        let mut receive = Recoup::start(&at, Stdio::null());
+        let line = receive.first_line();
+        if line.contains("cannot") {
+            return skip(line);
+        }
+        if line.contains("sysctl -w") {
+            assert!(receiver.contains(':') && line.contains("net.ipv6.conf.all.forwarding=1"), "{line}");
+            return skip(line);
+        }
+        let to = std::net::SocketAddr::new(receiver.parse().unwrap(), 5009).to_string();
+        let mut command = recoup_testing::command(env!("CARGO_BIN_EXE_recoup"));
+        let sent = command.args(["send", "--address", sender, "--bytes=300kB", &to]).output().unwrap();
+        let (printed, notes) = (String::from_utf8(sent.stdout).unwrap(), String::from_utf8(sent.stderr).unwrap());
+        assert_eq!(sent.status.code(), Some(0), "{notes}");
+        let (status, received) = receive.end();
+        assert_eq!(status, Some(0));
+        let crc = |text: &str| text.split("CRC-32 ").nth(1).map(|rest| rest[..8].to_owned());
+        assert!(crc(&printed).is_some() && crc(&printed) == crc(&received), "{printed}{received}");
+        // What was set is printed, and nothing else was.
+        assert!(notes.contains("set until the end") && notes.contains(setting), "{notes}");
+        let all = std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").unwrap();
+        let ipv6 = std::fs::read_to_string("/proc/sys/net/ipv6/conf/all/forwarding").unwrap();
+        assert_eq!((all.trim(), ipv6.trim()), ("0", "0"));
+        let left: Vec<_> = std::fs::read_dir("/proc/sys/net/ipv4/conf").unwrap().flatten().collect();
+        let left = left.iter().filter(|entry| entry.file_name().to_string_lossy().starts_with("recoup")).count();
+        assert_eq!(left, 0, "the settings are gone with the devices");
+    });
+}
+
+#[test]
+fn send_reaches_receive_on_the_same_host_over_ipv4() {
+    send_to_receive("10.9.8.2", "10.9.9.2", "net.ipv4.conf.recoup");
+}
+
+#[test]
+fn send_reaches_receive_on_the_same_host_over_ipv6() {
+    send_to_receive("fd09:8::2", "fd09:9::2", "net.ipv6.conf.recoup");
+}
+
 #[test]
 fn wrong_use_is_refused_in_one_line() {
     in_namespace(|| {

@@ -140,3 +140,40 @@ fn a_stream_and_joined_files_say_the_same_as_a_file() {
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(document["captures"][0]["results"], of_file);
 }
+
+#[test]
+fn the_last_line_names_the_profile_to_try_or_none() {
+    let dir = captured("drop=tail:1");
+    let last = |args: &[&str]| {
+        let text = dir.run(&[&["whatif", "--quiet"], args].concat()).printed();
+        text.lines().last().unwrap_or_default().to_owned()
+    };
+    let found = answer(&dir, &[SENDER]);
+    let named = &found["profile_to_try"];
+    // A lost tail of a sender without probes: a probe that counts from the last transmission is the first to find it.
+    assert_eq!(named["profile"], "linux-6+tlpr", "{named}");
+    assert_eq!((&named["connections"], &named["sent_by_clients"]), (&12.into(), &0.into()));
+    let [low, high] = [0, 1].map(|end| number(&named["mean_paired_change_ci95_ms"][end]));
+    let mean = number(&named["mean_change_ms"]);
+    assert!(low <= mean && mean <= high && high < 0.0, "{named}");
+    // The prediction is what a simulation with the profile finds.
+    let truth = mean_fct(&dir, "drop=tail:1", "linux-6+tlpr") - mean_fct(&dir, "drop=tail:1", "linux-3.17");
+    assert!((mean - truth).abs() < 0.01 * -truth, "{mean} {truth}");
+    let line = last(&[SENDER]);
+    assert!(
+        line.starts_with("Profile to try before the servers: linux-6+tlpr. It changes the sender alone: "),
+        "{line}"
+    );
+    // Of what the user tries, what is not a sender's own profile is not named.
+    assert_eq!(answer(&dir, &[SENDER, "--try", "rfc6675+tlp"])["profile_to_try"]["tried"][0], "rfc6675+tlp");
+    assert!(answer(&dir, &[SENDER, "--try", "quickack-route=1"])["profile_to_try"].is_null());
+    let worse = last(&[SENDER, "--try", "linux-3.17"]);
+    assert!(worse.starts_with("Profile to try before the servers: none. linux-3.17 would not have made "), "{worse}");
+
+    let dir = captured("drop=none");
+    let text = dir.run(&["whatif", SENDER, "--quiet"]).printed();
+    assert!(
+        text.ends_with("Profile to try before the servers: none. No sender retransmitted or lost time.\n"),
+        "{text}"
+    );
+}
