@@ -56,7 +56,13 @@ func main() {
 	address := flag.String("address", "", "IPv4 address of the stack")
 	congestion := flag.String("congestion", "cubic", "congestion control: cubic or reno")
 	offloads := flag.Bool("offloads", false, "a virtio_net_hdr precedes each packet")
+	asGuest := flag.Bool("guest", false, "be a guest in virtual time: answer JSON lines on standard input (see guest.go)")
+	coarse := flag.Bool("coarse-clock", false, "as a guest: everything that happens at one instant has the same time")
 	flag.Parse()
+	if *asGuest {
+		guestMain(*congestion, *coarse)
+		return
+	}
 	debug.SetGCPercent(heapGrowth)
 	fail(run(*fd, uint32(*mtu), *address, *congestion, *offloads))
 }
@@ -78,7 +84,8 @@ func run(fd int, mtu uint32, address, congestion string, offloads bool) error {
 	} else if device, err = newPlainDevice(fd, mtu); err != nil {
 		return fmt.Errorf("-fd %d: %w", fd, err)
 	}
-	tcpStack, err := newStack(device, ip, congestion)
+	queue := fifo.New(device, runtime.GOMAXPROCS(0), queueLength)
+	tcpStack, err := newStack(device, ip, stack.Options{}, stack.NICOptions{QDisc: queue}, settings(congestion)...)
 	if err != nil {
 		return err
 	}
@@ -98,26 +105,35 @@ func run(fd int, mtu uint32, address, congestion string, offloads bool) error {
 	}
 }
 
-func newStack(device stack.LinkEndpoint, ip netip.Addr, congestion string) (*stack.Stack, error) {
-	tcpStack := stack.New(stack.Options{
-		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol},
-		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol},
-	})
+// settings are those of the sender.
+func settings(congestion string) []tcpip.SettableTransportProtocolOption {
 	sack := tcpip.TCPSACKEnabled(true)
 	recovery := tcpip.TCPRACKLossDetection
 	control := tcpip.CongestionControlOption(congestion)
 	moderation := tcpip.TCPModerateReceiveBufferOption(true)
-	options := []tcpip.SettableTransportProtocolOption{
+	return []tcpip.SettableTransportProtocolOption{
 		&sack, &recovery, &control, &moderation,
 		&tcpip.TCPSendBufferSizeRangeOption{Min: tcp.MinBufferSize, Default: sendBuffer, Max: sendBuffer},
 	}
-	for _, option := range options {
-		if err := tcpStack.SetTransportProtocolOption(tcp.ProtocolNumber, option); err != nil {
-			return nil, fmt.Errorf("set %T: %s", option, err)
+}
+
+// newStack makes a stack with TCP over IPv4, one device and one address.
+func newStack(
+	device stack.LinkEndpoint,
+	ip netip.Addr,
+	options stack.Options,
+	nicOptions stack.NICOptions,
+	settings ...tcpip.SettableTransportProtocolOption,
+) (*stack.Stack, error) {
+	options.NetworkProtocols = []stack.NetworkProtocolFactory{ipv4.NewProtocol}
+	options.TransportProtocols = []stack.TransportProtocolFactory{tcp.NewProtocol}
+	tcpStack := stack.New(options)
+	for _, setting := range settings {
+		if err := tcpStack.SetTransportProtocolOption(tcp.ProtocolNumber, setting); err != nil {
+			return nil, fmt.Errorf("set %T: %s", setting, err)
 		}
 	}
-	queue := fifo.New(device, runtime.GOMAXPROCS(0), queueLength)
-	if err := tcpStack.CreateNICWithOptions(nic, device, stack.NICOptions{QDisc: queue}); err != nil {
+	if err := tcpStack.CreateNICWithOptions(nic, device, nicOptions); err != nil {
 		return nil, errors.New(err.String())
 	}
 	address := tcpip.ProtocolAddress{

@@ -10,20 +10,24 @@
 //!                                                        └► clients    many of them, with short answers
 //! ```
 
+mod bench;
 mod case;
 mod clients;
 mod comparison;
+mod guests;
 mod machine;
 mod measure;
 mod network;
 mod process;
 mod receiver;
+mod referee;
 mod report;
 mod senders;
 mod versions;
 
 use clap::{Parser, Subcommand};
 use comparison::Plan;
+use guests::GuestName;
 use senders::{Options, Sender};
 use std::process::ExitCode;
 
@@ -49,12 +53,21 @@ enum Command {
         #[command(flatten)]
         options: Options,
     },
+    /// Be a guest in virtual time: answer JSON lines on standard input (docs/conformance.md)
+    Guest {
+        /// The stack
+        name: GuestName,
+    },
+    /// Put every stack through the same losses, reordering and delays in virtual time, and print what each did
+    Referee(referee::RefereeArguments),
 }
 
 fn main() -> ExitCode {
     let Arguments { command, plan } = Arguments::parse();
     let done = match command {
         Some(Command::Send { sender, options }) => senders::run(sender, &options),
+        Some(Command::Guest { name }) => name.serve(),
+        Some(Command::Referee(arguments)) => referee::run(&arguments),
         None => comparison::run(&plan),
     };
     match done {

@@ -58,8 +58,15 @@ impl Network {
 
     /// Sender and receiver at the ends of a path with this round-trip time, whose `lossy` hops lead to the receiver.
     pub fn with_path(rtt: Duration, lossy: Vec<HopSpec>) -> Result<Self, Failed> {
+        let delay = HopSpec::Delay(rtt / 2);
+        let to_receiver = [&lossy[..], std::slice::from_ref(&delay)].concat();
+        Self::with_hops(&to_receiver, &[delay], 1)
+    }
+
+    /// Sender and receiver at the ends of these hops, whose random choices come from `seed`.
+    pub fn with_hops(to_receiver: &[HopSpec], to_sender: &[HopSpec], seed: u64) -> Result<Self, Failed> {
         let receiver = Namespace::new()?;
-        let path = RunningPath::start(&receiver, rtt, lossy)?;
+        let path = RunningPath::start(&receiver, to_receiver, to_sender, seed)?;
         Ok(Self { receiver, kernel: path.wire.block().ends_v4().inside.into(), sender: SenderPlace::Path(path) })
     }
 
@@ -160,15 +167,13 @@ struct RunningPath {
 }
 
 impl RunningPath {
-    fn start(receiver: &Namespace, rtt: Duration, lossy: Vec<HopSpec>) -> Result<Self, Failed> {
+    fn start(receiver: &Namespace, to_receiver: &[HopSpec], to_sender: &[HopSpec], seed: u64) -> Result<Self, Failed> {
         let mtu = 1500;
         let wire = Arc::new(receiver.run(move || Wire::open(mtu))??);
         if !wire.forwards() {
             return Err("the namespace of the sender does not forward packets".into());
         }
-        let delay = HopSpec::Delay(rtt / 2);
-        let up = [&lossy[..], std::slice::from_ref(&delay)].concat();
-        let relay = Relay::new(&up, &[delay], 1, mtu)?;
+        let relay = Relay::new(to_receiver, to_sender, seed, mtu)?;
         let (stop, stopped) = UnixStream::pair()?;
         let carried = Arc::clone(&wire);
         let carry = move || {

@@ -8,7 +8,7 @@
 //! All but the kernel's TCP send through a TUN device that they open in their network namespace.
 
 mod bare;
-mod gvisor;
+pub mod gvisor;
 mod ipstack;
 mod kernel;
 mod recoup;

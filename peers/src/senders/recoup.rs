@@ -21,6 +21,7 @@ pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
     let mut answers = HashMap::new();
     loop {
         driver.turn(Duration::from_secs(1))?;
+        let now = driver.now();
         while let Some(event) = driver.host.next_event() {
             let id = event.connection;
             if event.opened {
@@ -28,9 +29,8 @@ pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
                 let _ = driver.host.accept(listener);
             }
             let answer = answers.entry(id).or_insert_with(Answer::default);
-            if event.closed.is_some() || answer.advance(&mut driver, id).is_err() {
+            if event.closed.is_some() || answer.advance(now, &mut driver, id).is_err() {
                 answers.remove(&id);
-                let now = driver.now();
                 // It may be gone already.
                 let _ = driver.host.release(now, id);
             }
@@ -51,8 +51,7 @@ struct Answer {
 
 impl Answer {
     /// Reads requests and writes what the connection takes.
-    fn advance(&mut self, driver: &mut Driver<TunDevice>, id: ConnectionId) -> Result<(), HostError> {
-        let now = driver.now();
+    fn advance(&mut self, now: Instant, driver: &mut Driver<TunDevice>, id: ConnectionId) -> Result<(), HostError> {
         loop {
             while self.left > 0 {
                 let left = usize::try_from(self.left).unwrap_or(usize::MAX);
