@@ -8,6 +8,7 @@
 //! | `queue`                     | in directions with neither `rate` nor `link`                |
 //! | `+reno`, `+cubic`           | with another `cc`                                           |
 //! | `slp.…`                     | if no profile has `+slp`                                    |
+//! | `tlp.…`                     | if no profile has a tail loss probe                         |
 //! | `rto.min`                   | in profiles whose RTO is never that short                   |
 //! | `rto.min_of`                | without `rto.min`, or if no profile has Linux's estimator   |
 //! | a mechanism                 | if a later one of the same setting replaces it entirely     |
@@ -58,7 +59,13 @@ fn effective(settings: &Settings) -> Settings {
 /// One note for each setting and mechanism that has no effect at all, with the reason.
 pub fn notes_on_no_effect(scenario: &Scenario) -> Vec<String> {
     let mut notes = of_settings(&scenario.settings);
-    notes.extend(of_slp(scenario));
+    let mechanisms = || scenario.profiles.iter().map(Profile::mechanisms);
+    if !mechanisms().any(|mechanisms| mechanisms.slp.is_some()) {
+        notes.extend(of_group(&scenario.settings, "slp.", "no profile has +slp"));
+    }
+    if !mechanisms().any(|mechanisms| mechanisms.probe.is_some()) {
+        notes.extend(of_group(&scenario.settings, "tlp.", "no profile has a tail loss probe"));
+    }
     notes.extend(of_minimum_of(scenario));
     for (i, profile) in scenario.profiles.iter().enumerate() {
         if !scenario.profiles[..i].contains(profile) {
@@ -96,15 +103,12 @@ fn of_settings(settings: &Settings) -> Vec<String> {
         .collect()
 }
 
-fn of_slp(scenario: &Scenario) -> Vec<String> {
-    let has_slp = |profile: &Profile| profile.mechanisms().slp.is_some();
-    if scenario.profiles.iter().any(has_slp) {
-        return vec![];
-    }
-    let keys = settings::all().map(|setting| setting.key).filter(|key| key.starts_with("slp."));
+/// Notes on the settings whose keys begin with `prefix`.
+fn of_group(settings: &Settings, prefix: &str, why: &str) -> Vec<String> {
+    let keys = settings::all().map(|setting| setting.key).filter(|key| key.starts_with(prefix));
     keys.filter_map(|key| {
-        let value = scenario.settings.changed(key)?;
-        Some(format!("{key}={value} has no effect: no profile has +slp"))
+        let value = settings.changed(key)?;
+        Some(format!("{key}={value} has no effect: {why}"))
     })
     .collect()
 }

@@ -8,9 +8,15 @@
 //! A parameter that is not given stays as the profile has it, and so does the form of its estimator. On
 //! Linux, whose RTTVAR is four times the deviation and has a floor of its own, k is (k/4)·RTTVAR, and a also
 //! weights how RTTVAR falls.
+//!
+//! Beside them, those of the tail loss probe, which the study has not: PTO = f·SRTT, and for a single segment
+//! f·SRTT + d (RFC 8985 §7.2: f = 2, d = TLP.max_ack_delay). A profile without a probe has none with them, and RFC 9002's probe
+//! timeout has other terms. In Linux 6 the minimum of RTTVAR is d, too (`tcp_schedule_loss_probe`: `tcp_rto_min_us`), and so it is
+//! here if d is not given.
 
 use crate::profile::Mechanisms;
 use crate::rtt::{Factor, RtoRules, Smoothing};
+use crate::tlp::AckDelay;
 use core::time::Duration;
 use recoup_units::Segments;
 
@@ -31,6 +37,10 @@ pub struct Parameters {
     pub minimum_of: MinimumOf,
     /// D, the duplicate ACKs that mean a loss.
     pub dupthresh: Option<Segments>,
+    /// f, the factor of SRTT in the probe timeout.
+    pub probe_srtt_factor: Option<Factor>,
+    /// d, what the probe timeout of a single segment allows for a delayed ACK.
+    pub probe_ack_delay: Option<AckDelay>,
 }
 
 /// The quantity that the minimum RTO bounds. The mechanisms `+minrto` and `+minrttvar` move the minimum that a
@@ -74,6 +84,13 @@ impl Parameters {
     /// Replaces the parameters of a profile.
     pub fn apply(&self, mechanisms: &mut Mechanisms) {
         self.apply_to_rto(&mut mechanisms.rto);
+        if let (Some(min), MinimumOf::Rttvar) = (self.min_rto, self.minimum_of) {
+            mechanisms.follow_least_rto(min);
+        }
+        if let Some(rules) = &mut mechanisms.probe {
+            rules.srtt_factor = self.probe_srtt_factor.unwrap_or(rules.srtt_factor);
+            rules.ack_delay = self.probe_ack_delay.unwrap_or(rules.ack_delay);
+        }
         if let Some(dupthresh) = self.dupthresh {
             let rules = &mut mechanisms.detection;
             // A threshold that follows reordering still does.

@@ -16,7 +16,7 @@ use crate::detect::{DUPTHRESH, EarlyRetransmit, LossRule, MAX_DUPTHRESH, RackVer
 use crate::rate::RateControl;
 use crate::rtt::{RtoRules, Sampling, Smoothing};
 use crate::slp::SlpRules;
-use crate::tlp::ProbeRules;
+use crate::tlp::{AckDelay, ProbeRules, ProbeVersion};
 use crate::undo::UndoRules;
 use alloc::format;
 use alloc::string::String;
@@ -159,6 +159,17 @@ impl Mechanisms {
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
+    }
+
+    /// What else follows the least RTO of Linux's estimator: in Linux 6 the probe's allowance for a delayed ACK
+    /// (since 6.6: `tcp_schedule_loss_probe`).
+    pub fn follow_least_rto(&mut self, least: Duration) {
+        if let Some(rules) = &mut self.probe
+            && rules.version == ProbeVersion::Linux6
+            && self.rto.smoothing == Smoothing::Linux
+        {
+            rules.ack_delay = AckDelay::Fixed(u32::try_from(least.as_micros()).unwrap_or(u32::MAX));
+        }
     }
 }
 

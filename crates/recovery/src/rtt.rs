@@ -116,6 +116,12 @@ impl Factor {
         BinaryFactor(((self.0 as u64) << 32) / MILLION as u64)
     }
 
+    /// This many times `value`, rounded down; saturating.
+    #[inline]
+    pub(crate) fn times(self, value: u64) -> u64 {
+        self.binary().times(value)
+    }
+
     /// As a number.
     #[expect(clippy::disallowed_types, clippy::float_arithmetic, reason = "for reports alone")]
     pub fn as_f64(self) -> f64 {

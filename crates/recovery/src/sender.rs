@@ -70,7 +70,7 @@ use crate::rto::RetransmissionTimer;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Scoreboard, Storage};
 use crate::slp::Copies;
-use crate::tlp::LossProbe;
+use crate::tlp::{LossProbe, PeerAckDelay};
 use crate::undo::Undo;
 use alloc::boxed::Box;
 use alloc::format;

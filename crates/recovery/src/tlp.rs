@@ -38,11 +38,16 @@
 //!   ACK arrives. With `+tlpr` the probe leaves at once. With `+tlprfull` the timer runs for a full PTO, as that of RTO
 //!   restart runs for a full RTO (RFC 7765 §4; module `rto`).
 
+use crate::rtt::Factor;
 use core::time::Duration;
+pub(crate) use peer_ack_delay::PeerAckDelay;
 use recoup_units::{Instant, Offset, Segments, Span};
 
-/// WCDelAckT: the longest delayed ACK that the sender assumes (draft-01 §2.1; RFC 8985 §7.2
-/// TLP.max_ack_delay).
+mod peer_ack_delay;
+
+const MS: u64 = 1_000_000;
+
+/// [`AckDelay::WORST`], for other timers that allow for a delayed ACK.
 pub(crate) const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
 /// The version of TLP: its probe timeout and its rules.
@@ -69,6 +74,24 @@ pub(crate) const MAX_ACK_DELAY: u64 = 25_000_000;
 //=   an expensive consecutive PTO expiration due to a single lost datagram"
 const PROBES: u8 = 2;
 
+/// What is added to the probe timeout of a single outstanding segment, whose ACK the receiver may delay.
+///
+/// RFC 8985 leaves it to the sender: "the sender MAY inflate the PTO by TLP.max_ack_delay" (§7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum AckDelay {
+    /// Always this long, in µs.
+    Fixed(u32),
+    /// As long as this receiver held such ACKs back of late; 200 ms while that is unknown, and at most.
+    Measured,
+}
+
+impl AckDelay {
+    /// WCDelAckT: the longest delayed ACK that the sender assumes (draft-01 §2.1; RFC 8985 §7.2 TLP.max_ack_delay).
+    pub const WORST: Self = Self::Fixed(200_000);
+}
+
 /// The rules of the tail loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -81,31 +104,58 @@ pub struct ProbeRules {
     /// With `restart`: a probe that is overdue as an ACK arrives waits for a full probe timeout, instead of leaving at once.
     #[cfg_attr(feature = "serde", serde(default))]
     pub full_if_overdue: bool,
+    /// The factor of SRTT, which all versions but RFC 9002's have: 2.
+    #[cfg_attr(feature = "serde", serde(default = "usual_factor"))]
+    pub srtt_factor: Factor,
+    /// What is added for a single segment, in all versions but RFC 9002's.
+    #[cfg_attr(feature = "serde", serde(default = "usual_ack_delay"))]
+    pub ack_delay: AckDelay,
+}
+
+const USUAL_FACTOR: Factor = Factor::whole(2);
+
+#[cfg(feature = "serde")]
+const fn usual_factor() -> Factor {
+    USUAL_FACTOR
+}
+
+#[cfg(feature = "serde")]
+const fn usual_ack_delay() -> AckDelay {
+    AckDelay::WORST
 }
 
 impl ProbeRules {
     /// The rules of draft-01.
-    pub const DRAFT_01: Self = Self { version: ProbeVersion::Draft01, restart: false, full_if_overdue: false };
+    pub const DRAFT_01: Self = Self::of(ProbeVersion::Draft01);
     /// The rules of RFC 8985.
-    pub const RFC_8985: Self = Self { version: ProbeVersion::Rfc8985, restart: false, full_if_overdue: false };
+    pub const RFC_8985: Self = Self::of(ProbeVersion::Rfc8985);
     /// The rules of Linux 6.
-    pub const LINUX_6: Self = Self { version: ProbeVersion::Linux6, restart: false, full_if_overdue: false };
-
+    pub const LINUX_6: Self = Self::of(ProbeVersion::Linux6);
     /// The rules of RFC 9002.
-    pub const RFC_9002: Self = Self { version: ProbeVersion::Rfc9002, restart: false, full_if_overdue: false };
+    pub const RFC_9002: Self = Self::of(ProbeVersion::Rfc9002);
+
+    const fn of(version: ProbeVersion) -> Self {
+        Self { version, restart: false, full_if_overdue: false, srtt_factor: USUAL_FACTOR, ack_delay: AckDelay::WORST }
+    }
 
     /// The probe timeout; `None` if there is no SRTT and this version requires one, and with RFC 9002, whose
-    /// timeout depends on RTTVAR.
+    /// timeout depends on RTTVAR. A delay that is measured counts as unknown.
     pub fn timeout(&self, srtt: Option<Duration>, outstanding: Segments) -> Option<Duration> {
         let srtt = srtt.map(|srtt| u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX));
-        self.timeout_nanos(srtt, outstanding).map(Duration::from_nanos)
+        self.timeout_nanos(srtt, outstanding, &PeerAckDelay::default()).map(Duration::from_nanos)
+    }
+
+    /// What is added to the factor of SRTT for a single segment, in ns.
+    fn held_nanos(&self, srtt: u64, peer: &PeerAckDelay) -> u64 {
+        match self.ack_delay {
+            AckDelay::Fixed(micros) => u64::from(micros) * 1000,
+            AckDelay::Measured => peer.beyond(srtt),
+        }
     }
 
     /// The probe timeout in nanoseconds: the fast path, since every transmission needs it.
     #[inline(always)] // for each ACK and each transmission
-    pub(crate) fn timeout_nanos(&self, srtt: Option<u64>, outstanding: Segments) -> Option<u64> {
-        const MS: u64 = 1_000_000;
-        const HELD: u64 = WORST_DELAYED_ACK.as_millis() as u64 * MS;
+    pub(crate) fn timeout_nanos(&self, srtt: Option<u64>, outstanding: Segments, peer: &PeerAckDelay) -> Option<u64> {
         if self.version == ProbeVersion::Rfc9002 {
             return None;
         }
@@ -116,16 +166,16 @@ impl ProbeRules {
             return self.is_modern().then_some(1000 * MS);
         };
         //= RFC 8985 §7.2 step: "First, the default PTO interval is 2*SRTT."
-        let twice = srtt.saturating_mul(2);
+        let twice = self.srtt_factor.times(srtt);
         Some(match self.version {
             ProbeVersion::Draft01 if one => {
                 let half_more = srtt.saturating_mul(3) / 2;
-                twice.max(half_more.saturating_add(HELD))
+                twice.max(half_more.saturating_add(self.held_nanos(srtt, peer)))
             }
             ProbeVersion::Draft01 => twice.max(10 * MS),
             //= RFC 8985 §7.2 MAY: "Third, when the FlightSize is one segment, the sender MAY inflate the PTO by
             //=   TLP.max_ack_delay"
-            _ if one => twice.saturating_add(HELD),
+            _ if one => twice.saturating_add(self.held_nanos(srtt, peer)),
             ProbeVersion::Rfc8985 | ProbeVersion::Rfc9002 => twice,
             ProbeVersion::Linux6 => twice.saturating_add(2 * MS),
         })

@@ -61,6 +61,8 @@ const NONE: Parameters = Parameters {
     min_rto: None,
     minimum_of: MinimumOf::Rto,
     dupthresh: None,
+    probe_srtt_factor: None,
+    probe_ack_delay: None,
 };
 
 const fn factor_of_rttvar(k: u32) -> Parameters {

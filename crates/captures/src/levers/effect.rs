@@ -151,8 +151,9 @@ impl Change {
     }
 }
 
-/// Sets the least RTO; on Linux, the least of the term that is added to SRTT.
+/// Sets the least RTO; on Linux, the least of the term that is added to SRTT, and what a probe adds for a delayed ACK.
 pub(crate) fn set_least_rto(mechanisms: &mut Mechanisms, least: Duration) {
+    mechanisms.follow_least_rto(least);
     match mechanisms.rto.smoothing {
         Smoothing::Linux => mechanisms.rto.min_variance = least,
         _ => mechanisms.rto.min = least,

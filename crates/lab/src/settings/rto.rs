@@ -1,4 +1,4 @@
-//! Parameters of the retransmission timeout (RTO), and dupthresh, in place of the profile's: see
+//! Parameters of the retransmission timeout (RTO) and of the tail loss probe, and dupthresh, in place of the profile's: see
 //! [`recoup_recovery::parameters`].
 //!
 //! A setting holds for every profile of the scenario, and for both hosts.
@@ -7,9 +7,11 @@ use super::Settings;
 use super::descriptor::{Setting, setting};
 use super::value::{PROFILE, or_profile};
 use recoup_recovery::parameters::MinimumOf;
+use recoup_recovery::tlp::AckDelay;
 use recoup_support::quantity::format_duration;
 use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
 use recoup_support::suggest::did_you_mean;
+use std::time::Duration;
 
 pub(super) const SETTINGS: &[Setting] = &[
     setting!(
@@ -55,7 +57,37 @@ pub(super) const SETTINGS: &[Setting] = &[
         parameters.dupthresh,
         profile_or = parse_threshold
     ),
+    setting!(
+        "tlp.srtt_factor",
+        "the factor of SRTT in the timeout of a tail loss probe, from 0 to 1000: profile, 2, 1.5",
+        parameters.probe_srtt_factor,
+        profile_or = parse_multiple
+    ),
+    setting!(
+        "tlp.ack_delay",
+        "what a tail loss probe adds for the delayed ACK of a single segment, at most 60s, or measured: profile, 200ms, measured",
+        parameters.probe_ack_delay,
+        |text| profile_or(text, parse_ack_delay),
+        |delay| or_profile(*delay, format_ack_delay)
+    ),
 ];
+
+const MEASURED: &str = "measured";
+
+fn parse_ack_delay(text: &str) -> Result<AckDelay, String> {
+    if text == MEASURED {
+        return Ok(AckDelay::Measured);
+    }
+    let fixed = parse_minimum(text).map_err(|why| format!("{why}, or {MEASURED}{}", did_you_mean(text, [MEASURED])))?;
+    Ok(AckDelay::Fixed(u32::try_from(fixed.as_micros()).unwrap_or(u32::MAX)))
+}
+
+fn format_ack_delay(delay: AckDelay) -> String {
+    match delay {
+        AckDelay::Fixed(micros) => format_duration(Duration::from_micros(micros.into())),
+        _ => MEASURED.into(),
+    }
+}
 
 const MINIMA: [(&str, MinimumOf); 2] =
     [(MinimumOf::Rto.name(), MinimumOf::Rto), (MinimumOf::Rttvar.name(), MinimumOf::Rttvar)];
@@ -82,9 +114,9 @@ mod tests {
     use std::path::Path;
 
     /// The flow completion time (ms) of ten segments of which the last is lost, at an RTT of 80 ms.
-    fn fct(settings: &[(&str, &str)]) -> f64 {
+    fn fct(profile: &str, settings: &[(&str, &str)]) -> f64 {
         let mut scenario = Scenario::load("tail-loss").unwrap();
-        scenario.profiles = vec!["linux-3.17".parse().unwrap()];
+        scenario.profiles = vec![profile.parse().unwrap()];
         for (key, value) in [&[("ack", "quick")], settings].concat() {
             scenario.settings.set(key, value, Path::new(".")).unwrap();
         }
@@ -105,7 +137,23 @@ mod tests {
             (&[("rto.min", "100ms")], 280.0),
             (&[("rto.min", "400ms"), ("rto.min_of", "rttvar")], 480.0),
         ] {
-            assert_eq!(fct(settings), 240.0 + rto, "{settings:?}");
+            assert_eq!(fct("linux-3.17", settings), 240.0 + rto, "{settings:?}");
+        }
+    }
+
+    #[test]
+    fn the_probe_of_a_lost_tail_waits_for_the_new_timeout() {
+        // The probe is due 2·SRTT and 200 ms after the ACK of the other nine, or with the RTO, 80 ms + 200 ms later, if that is
+        // earlier.
+        for (settings, probe) in [
+            (&[][..], 280.0),
+            (&[("tlp.ack_delay", "100ms")], 260.0),
+            (&[("tlp.ack_delay", "0")], 160.0),
+            (&[("tlp.ack_delay", "measured")], 280.0),
+            (&[("tlp.ack_delay", "40ms"), ("tlp.srtt_factor", "1.5")], 160.0),
+            (&[("tlp.srtt_factor", "0.5")], 240.0),
+        ] {
+            assert_eq!(fct("linux-6", settings), 240.0 + probe, "{settings:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::profile::{AckProcessing, RtoRestart};
 use crate::rto::RESTART_THRESHOLD;
 use crate::rtt::nanos;
 use crate::scoreboard::SentSegment;
-use crate::tlp::{MAX_ACK_DELAY, ProbeAnswer};
+use crate::tlp::{AckDelay, MAX_ACK_DELAY, ProbeAnswer};
 
 /// The sender before an ACK.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub(super) struct BeforeAck {
     pub pipe: Segments,
     /// Segments marked lost so far.
     pub marks: u64,
+    /// When the only outstanding segment was sent, if its ACK is to be timed.
+    alone_since: Option<Instant>,
 }
 
 impl<C: CongestionControl> Sender<C> {
@@ -152,7 +154,21 @@ impl<C: CongestionControl> Sender<C> {
             syn_transmissions: acks_syn.then(|| self.board.first().map_or(0, |syn| syn.transmissions)),
             pipe: if self.models_path() { self.board.pipe() } else { Segments::ZERO },
             marks: self.board.marks(),
+            alone_since: self.times_acks().then(|| self.only_segment()).flatten(),
         }
+    }
+
+    /// Whether the probe's allowance for delayed ACKs is measured.
+    fn times_acks(&self) -> bool {
+        self.mechanisms.probe.is_some_and(|rules| rules.ack_delay == AckDelay::Measured)
+    }
+
+    /// When the only outstanding segment was sent; `None` if there are others, or if it was sent again.
+    fn only_segment(&self) -> Option<Instant> {
+        let first = self.board.first()?;
+        let only =
+            self.board.outstanding() == Segments::ONE && first.transmissions == 1 && self.board.una() > Offset::SYN;
+        only.then_some(first.sent_at)
     }
 
     /// Ends what held until the next ACK or timer: the [`Release`] of retransmissions, and a due copy.
@@ -197,6 +213,9 @@ impl<C: CongestionControl> Sender<C> {
             self.losses.packets.on_ack(now, summary);
         }
         self.take_rtt(now, ack, summary);
+        if let Some(sent_at) = before.alone_since.filter(|_| summary.una_advanced > 0 && self.board.is_empty()) {
+            self.timers.peer_ack_delay.take(now.nanos_since(sent_at));
+        }
         if before.syn_transmissions.is_none() {
             self.watch_slow_start(now, summary);
         }
@@ -562,7 +581,11 @@ impl<C: CongestionControl> Sender<C> {
             return;
         };
         let duplicate = summary.is_duplicate(ack) && summary.newly_sacked == Segments::ZERO;
+        let repeated = self.timers.probe.repeat_is_out();
         let answer = self.timers.probe.on_ack(rules, ack.cumulative, duplicate, summary.dsack);
+        if repeated && answer == ProbeAnswer::Unneeded {
+            self.timers.peer_ack_delay.forget();
+        }
         //= RFC 8985 §7.4.2 SHOULD: "The sender then SHOULD invoke a congestion control response equivalent to a fast
         //=   recovery."
         if answer == ProbeAnswer::RepairedLoss && !self.reducing() {

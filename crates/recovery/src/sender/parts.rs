@@ -125,6 +125,7 @@ pub(super) struct Timers {
     /// Until then Linux 6 has the reordering timer pending, even if no segment waits for it any more.
     pub reorder_pending_until: Instant,
     pub probe: LossProbe,
+    pub peer_ack_delay: PeerAckDelay,
     pub persist: Persist,
     /// Retransmission timeouts since the last ACK of new data.
     pub timeouts: u32,

@@ -217,6 +217,8 @@ impl<C: CongestionControl> Sender<C> {
     /// `what` was sent and is not refused. `size`: the bytes of a numbered packet.
     #[inline]
     pub(super) fn commit(&mut self, now: Instant, what: Transmission, size: u32) {
+        // RACK orders transmissions by time, so time must not go back between them (RFC 8985 §5.2).
+        let now = now.max(self.stream.last_sent_at);
         if self.stream.pacer.is_on() {
             if self.models_path() && what.span().is_some() {
                 self.restart_model(now);

@@ -308,7 +308,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         let srtt = self.rtt.srtt_nanos();
-        let Some(pto) = rules.timeout_nanos(srtt, self.board.outstanding()) else {
+        let Some(pto) = rules.timeout_nanos(srtt, self.board.outstanding(), &self.timers.peer_ack_delay) else {
             return;
         };
         let at = match self.board.last() {

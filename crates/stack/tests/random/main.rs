@@ -41,6 +41,12 @@ fn a_probe_that_there_is_no_memory_to_cut_is_cut_later() {
     assert!(of_seed(3_001_706).packets > 0);
 }
 
+/// In this network a segment was sent a nanosecond before others that had been sent already, and the reordering timer fired for ever.
+#[test]
+fn the_reordering_timer_fires_once() {
+    assert!(of_seed(5_007_274).packets > 0);
+}
+
 #[test]
 fn the_bytes_of_a_fuzzer_choose_as_well() {
     let bytes: Vec<u8> = (0..3000_u32).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect();

@@ -154,6 +154,8 @@ fn joined(first: Parameters, second: Parameters) -> Parameters {
         min_rto: second.min_rto.or(first.min_rto),
         minimum_of: second.minimum_of,
         dupthresh: second.dupthresh.or(first.dupthresh),
+        // Of the probe, which the study does not vary.
+        ..first
     }
 }
 

@@ -3,6 +3,7 @@
 use super::super::*;
 use super::script::{MSS, Script};
 use crate::event::LossDetector;
+use crate::tlp::{AckDelay, ProbeRules};
 
 /// Ten segments are sent at 200 ms; the first `acked` are acknowledged at 400 ms.
 fn tail(profile: &str, acked: u64) -> Script {
@@ -255,4 +256,45 @@ fn a_probe_in_flight_is_one_more_retransmission_to_explain() {
     flow.at(820).ack(10).state(State::Open).ssthresh(11); // ⌊16·0.7⌋
     flow.at(1010).sack(10, &[7..=7]).undone(0, 0, 0).ssthresh(11);
     flow.at(1011).sack(10, &[10..=10]).undone(1, 0, 0).ssthresh(u32::MAX);
+}
+
+/// A sender whose allowance for delayed ACKs is measured, at an RTT of 200 ms. It sends a segment each second.
+fn measuring() -> Script {
+    let mut flow = Script::connected("linux-6", 200);
+    flow.sender.mechanisms.probe = Some(ProbeRules { ack_delay: AckDelay::Measured, ..ProbeRules::LINUX_6 });
+    flow
+}
+
+/// Segment `n` is sent and acknowledged `after` ms later. Returns how far beyond twice SRTT its probe was due, in ms, and
+/// whether that was the time of the RTO.
+fn exchange(flow: &mut Script, n: u64, after: u64) -> (u64, bool) {
+    let now = n * 1000;
+    flow.at(now).writes(1).sends(&n.to_string());
+    let srtt = flow.sender.rtt().srtt().unwrap();
+    let due = flow.sender.deadline(Timer::Probe).unwrap();
+    let waits = due.since(Instant::from_millis(now));
+    let by_rto = Some(due) == flow.sender.deadline(Timer::Rto);
+    flow.at(now + after).ack(n);
+    ((waits - 2 * srtt).as_millis() as u64, by_rto)
+}
+
+#[test]
+fn the_allowance_for_a_delayed_ack_follows_the_receiver() {
+    let mut flow = measuring();
+    let allowances: Vec<_> = (1..=6).map(|n| exchange(&mut flow, n, 240)).collect();
+    // Until three ACKs came it is 200 ms, or what the RTO leaves of it; then what 240 ms exceed SRTT by.
+    let expected = [(200, true), (195, true), (163, true), (26, false), (23, false), (20, false)];
+    assert_eq!(allowances, expected);
+}
+
+#[test]
+fn a_needless_probe_brings_the_usual_allowance_back() {
+    let mut flow = measuring();
+    assert_eq!([1, 2, 3, 4].map(|n| exchange(&mut flow, n, 210).1), [true, true, true, false]);
+    flow.at(5000).writes(1).sends("5");
+    let due = flow.fires(Timer::Probe);
+    flow.sends("tlp 5");
+    // The receiver had the original, and says so.
+    flow.at(due + 10).ack(5).sack(5, &[5..=5]);
+    assert_eq!([6, 7, 8, 9].map(|n| exchange(&mut flow, n, 210).1), [true, true, true, false]);
 }

@@ -52,7 +52,7 @@ fn the_memory_of_a_sender_is_bounded() {
         Sender::new(profile.mechanisms(), MSS as u32, Trigger::Syn, log)
     };
     // Everything that an ACK touches lies in the sender itself or in its segments.
-    assert!(size_of::<Sender>() <= 1232, "{}", size_of::<Sender>());
+    assert!(size_of::<Sender>() <= 1264, "{}", size_of::<Sender>());
     assert!(size_of::<crate::AckSummary>() <= 128);
     for (profile, log, heap) in [
         ("linux-6", false, 0..=0),
@@ -81,6 +81,20 @@ fn the_memory_of_a_sender_is_bounded() {
     }
 }
 
+/// What the window permits is sent and acknowledged, after a recovery if it is long enough for one: round `n`.
+fn loses_one(flow: &mut Script, n: u64) {
+    flow.sent();
+    let outstanding = u64::from(flow.sender.board().outstanding().0);
+    let acked = flow.sender.nxt().since(Offset::DATA) / MSS - outstanding;
+    let last = acked + outstanding;
+    if outstanding >= 5 {
+        flow.at(200 + 100 * n).sack(acked, &[acked + 2..=last]);
+        flow.sent();
+        assert_eq!(flow.sender.state(), State::Recovery);
+    }
+    flow.at(201 + 100 * n).ack(last);
+}
+
 #[test]
 fn a_sender_with_memory_of_a_fixed_size_takes_no_more() {
     let mut flow = Script::connected("linux-6", 80);
@@ -89,22 +103,29 @@ fn a_sender_with_memory_of_a_fixed_size_takes_no_more() {
     let memory = flow.sender.memory();
     // Recoveries come and go, and none of them is kept.
     flow.writes(2000);
-    let mut acked = 0;
     for n in 0..100 {
-        flow.sent();
-        let last = acked + u64::from(flow.sender.board().outstanding().0);
-        if last >= acked + 5 {
-            flow.at(200 + 100 * n).sack(acked, &[acked + 2..=last]);
-            flow.sent();
-            assert_eq!(flow.sender.state(), State::Recovery);
-        }
-        flow.at(201 + 100 * n).ack(last);
-        acked = last;
+        loses_one(&mut flow, n);
         assert_eq!(flow.sender.memory(), memory, "after {n}");
     }
     assert!(flow.sender.counters().recoveries > 20);
     assert_eq!(flow.sender.recoveries().len(), 0);
     flow.sent();
+}
+
+#[test]
+fn finished_recoveries_take_no_more_than_the_host_leaves() {
+    for (more, kept) in [(1 << 20, 20..=100), (0, 1..=16)] {
+        let mut flow = Script::connected("linux-6", 80);
+        flow.sender.log = Log::new(false);
+        flow.writes(2000);
+        for n in 0..100 {
+            flow.sender.limit_memory(more);
+            loses_one(&mut flow, n);
+        }
+        let recoveries = flow.sender.recoveries().len();
+        assert!(flow.sender.counters().recoveries > 20 && kept.contains(&recoveries), "{more}: {recoveries}");
+        flow.sent();
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! ten segments are sent at 80 ms.
 
 use super::super::*;
-use super::script::Script;
+use super::script::{Script, segments};
 use crate::event::LossDetector;
 
 fn ten(profile: &str, written: u64) -> Script {
@@ -416,4 +416,18 @@ fn the_wider_window_lasts_for_sixteen_recoveries() {
         flow.state(State::Recovery).sends(&format!("fast {first}"));
         flow.at(at + 200).ack(first + 5).state(State::Open);
     }
+}
+
+#[test]
+fn no_transmission_is_older_than_the_one_before() {
+    // The host's clock goes back by 1 ms after the first nine. Otherwise the tenth would be the oldest, and its timer would fire for
+    // ever.
+    let mut flow = Script::connected("linux-6", 80);
+    flow.writes(10);
+    for n in 1..=10 {
+        let span = segments(n, n);
+        flow.sender.on_sent(Instant::from_millis(if n == 10 { 79 } else { 80 }), Transmission::New(span));
+    }
+    assert_eq!(flow.sender.board().last().unwrap().sent_at, Instant::from_millis(80));
+    assert_eq!(flow.sender.check(), Ok(()));
 }
