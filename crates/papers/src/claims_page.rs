@@ -10,7 +10,7 @@ use std::fmt::Write;
 const INTRODUCTION: &str = "\
 # Claims
 
-What four papers say, and what Recoup finds. These pages are generated from the committed ledgers. Do not edit them.
+What four papers say, and what Recoup finds; and the claims of our own [finding](../finding.md). These pages are generated from the committed ledgers. Do not edit them.
 
 - `recoup paper all --out DIR` repeats everything in fifteen minutes on two cores, and writes a report with every
   figure. With `--quick` it takes two minutes.

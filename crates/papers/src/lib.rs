@@ -12,6 +12,7 @@
 //! | `prr` | single flows (`linux`, `losses`, `acks`, `er`, figures 2 to 4, `bank`), populations (`pipe`, `lengths`, `properties`), and `servers`: the data centers of its sections 5 and 6, `users` and `connection` by arm |
 //! | `slp` | single flows (`timers`, `window`, `tails`), formulas (`fec`, `arbitrator`), populations (`timeouts`, `stakes`, `fetch`, `duplication`, `combined`, `congestion`), `overhead` |
 //! | `loss_detection` | four systems over four `captures` (`populations`, `impact`, `causes`, `tool`), single flows (`senders`, `reactions`, `equations`), and the study's own tables (`published`) |
+//! | `finding` | our own question: what Linux 6 leaves on the table (`search`, `judge`, `sharing`) |
 //! | `run`, `html`, `program` | runs experiments one after another; the report as one page; the command line |
 
 #[macro_use]
@@ -23,6 +24,7 @@ mod claims_page;
 mod coverage;
 mod distribution;
 mod experiment;
+mod finding;
 mod fit;
 mod flow;
 mod grid;
@@ -81,8 +83,8 @@ struct Paper {
     ledgers: [Ledger; 2],
 }
 
-/// The four papers.
-static PAPERS: LazyLock<[Paper; 4]> = LazyLock::new(|| {
+/// The four papers, and the finding of our own.
+static PAPERS: LazyLock<[Paper; 5]> = LazyLock::new(|| {
     [
         paper(
             tail_loss::NAME,
@@ -97,6 +99,12 @@ static PAPERS: LazyLock<[Paper; 4]> = LazyLock::new(|| {
             loss_detection::RUNS,
             include_str!("../claims/loss-detection.toml"),
             include_str!("../ledger/loss-detection.json"),
+        ),
+        paper(
+            finding::NAME,
+            finding::RUNS,
+            include_str!("../claims/finding.toml"),
+            include_str!("../ledger/finding.json"),
         ),
     ]
 });

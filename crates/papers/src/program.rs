@@ -64,7 +64,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Paper {
-    /// All experiments of the four papers: report, figures and the ledger of claims
+    /// All experiments of the four papers and of our finding: report, figures and the ledger of claims
     All(All),
     /// Rajiullah et al. 2015, "An Evaluation of Tail Loss Recovery Mechanisms for TCP"
     TailLoss(TailLoss),
@@ -75,6 +75,8 @@ enum Paper {
     /// Rewaskar et al. 2007, "A Performance Study of Loss Detection/Recovery in Real-world TCP
     /// Implementations", for simulated populations
     LossDetection(LossDetection),
+    /// What Linux 6 leaves on the table, and the simplest change that takes most of it (ours, docs/finding.md)
+    Finding(Finding),
     /// Show the populations that were fitted to a paper's baseline, measure them again, or search for better ones
     Fit(fit::Args),
     /// List papers, experiments and claims by name, and what each command takes
@@ -170,6 +172,16 @@ struct LossDetection {
     /// Seed of everything random; with another than the scenario's, claims may fail [default: the scenario's]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+struct Finding {
+    /// Figures to regenerate [default: all]
+    #[arg(value_parser = experiments("finding"))]
+    figures: Vec<&'static Experiment>,
     #[command(flatten)]
     common: Common,
 }
@@ -347,6 +359,11 @@ fn execute(args: &Args) -> Result<(), Failure> {
         Some(Paper::LossDetection(args)) => {
             let figures = named_or_all(&args.figures, "loss-detection");
             let planned = args.common.plan(&figures, &[], args.seed)?;
+            simulated(planned, &args.common.output())
+        }
+        Some(Paper::Finding(args)) => {
+            let figures = named_or_all(&args.figures, "finding");
+            let planned = args.common.plan(&figures, &[], None)?;
             simulated(planned, &args.common.output())
         }
         Some(Paper::Fit(args)) => fit::run(args),

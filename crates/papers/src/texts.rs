@@ -31,10 +31,10 @@ pub struct Texts {
     #[serde(default)]
     pub notes: BTreeMap<String, String>,
     /// The claims.
-    #[serde(rename = "claim")]
+    #[serde(default, rename = "claim")]
     pub claims: Vec<Text>,
     /// The sentences, in the paper's order.
-    #[serde(rename = "sentence")]
+    #[serde(default, rename = "sentence")]
     pub sentences: Vec<Sentence>,
 }
 
