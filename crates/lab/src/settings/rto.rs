@@ -151,7 +151,7 @@ mod tests {
             (&[("tlp.ack_delay", "0")], 160.0),
             (&[("tlp.ack_delay", "measured")], 280.0),
             (&[("tlp.ack_delay", "40ms"), ("tlp.srtt_factor", "1.5")], 160.0),
-            (&[("tlp.srtt_factor", "0.5")], 240.0),
+            (&[("tlp.ack_delay", "40ms"), ("tlp.srtt_factor", "1.25")], 140.0),
         ] {
             assert_eq!(fct("linux-6", settings), 240.0 + probe, "{settings:?}");
         }
