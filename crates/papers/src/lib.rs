@@ -12,7 +12,7 @@
 //! | `prr` | single flows (`linux`, `losses`, `acks`, `er`, figures 2 to 4, `bank`), populations (`pipe`, `lengths`, `properties`), and `servers`: the data centers of its sections 5 and 6, `users` and `connection` by arm |
 //! | `slp` | single flows (`timers`, `window`, `tails`), formulas (`fec`, `arbitrator`), populations (`timeouts`, `stakes`, `fetch`, `duplication`, `combined`, `congestion`), `overhead` |
 //! | `loss_detection` | four systems over four `captures` (`populations`, `impact`, `causes`, `tool`), single flows (`senders`, `reactions`, `equations`), and the study's own tables (`published`) |
-//! | `finding` | our own question: what Linux 6 leaves on the table (`search`, `judge`, `sharing`) |
+//! | `finding` | our own question: what Linux 6 leaves on the table (`search`, `judge`) |
 //! | `run`, `html`, `program` | runs experiments one after another; the report as one page; the command line |
 
 #[macro_use]

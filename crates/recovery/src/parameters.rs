@@ -10,8 +10,8 @@
 //! weights how RTTVAR falls.
 //!
 //! Beside them, those of the tail loss probe, which the study has not: PTO = f·SRTT, and for a single segment
-//! f·SRTT + d (RFC 8985 §7.2: f = 2, d = TLP.max_ack_delay). A profile without a probe has none with them, and RFC 9002's probe
-//! timeout has other terms. In Linux 6 the minimum of RTTVAR is d, too (`tcp_schedule_loss_probe`: `tcp_rto_min_us`), and so it is
+//! f·SRTT + d (RFC 8985 §7.2: f = 2, d = TLP.max_ack_delay). They change nothing in a profile without a probe, and
+//! nothing in RFC 9002's probe timeout, which has other terms. In Linux 6 the minimum of RTTVAR is d, too (`tcp_schedule_loss_probe`: `tcp_rto_min_us`), and so it is
 //! here if d is not given.
 
 use crate::profile::Mechanisms;

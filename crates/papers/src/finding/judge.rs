@@ -1,9 +1,9 @@
 //! The judgement: the finding beside what exists, on networks and with a seed that the search never saw.
 
-use super::NAME;
 use super::networks::Family;
 use super::sender::{FLOOR_40_MS, HISTORY_100_MS, LINUX, Sender, Value};
 use super::trial::{Bed, Comparison, MOST_BYTES, MOST_NEEDLESS, Outcome, saved};
+use super::{NAME, trial};
 use crate::prelude::*;
 
 /// The name on the command line.
@@ -54,10 +54,9 @@ fn senders(setup: &Setup) -> Vec<Sender> {
     };
     let finding = Sender::changed(&FINDING);
     let finding = Sender { name: NAME_OF_FINDING.into(), settings: finding.settings + also, ..finding };
-    let alone = FINDING.iter().filter(|_| FINDING.len() > 1).map(|value| Sender::changed(&[*value]));
     let whole = Sender { name: "all that the search kept".into(), ..Sender::changed(&[&FINDING[..], &REST].concat()) };
     let existing = EXISTING.map(|(name, profile, settings)| Sender::existing(name, profile, settings));
-    [finding, Sender::changed(&[])].into_iter().chain(alone).chain([whole]).chain(existing).collect()
+    [finding, Sender::changed(&[])].into_iter().chain([whole]).chain(existing).collect()
 }
 
 /// Runs the judgement.
@@ -139,22 +138,13 @@ fn chart(cells: &[Judged]) -> BarChart {
 }
 
 fn columns() -> Columns<Judged> {
-    columns!(columns_of_figure::<Judged>(ID), r;
+    let own = columns!(columns_of_figure::<Judged>(ID), r;
         sender, "", "the server" => r.sender.clone();
         networks, "", "the family of networks, or all";
-        flows, "", "flows" => r.comparison.flows;
-        excess, "", "mean slowdown less 1" => r.comparison.excess.mean;
-        excess_half, "", "half the width of its 95 % confidence interval" => r.comparison.excess.half;
-        gain_percent, "%", "share of the excess of linux-6 that it takes away" => 100.0 * r.comparison.gain.mean;
-        gain_half_percent, "%", "half the width of its 95 % confidence interval" => 100.0 * r.comparison.gain.half;
         finding_saves, "", "slowdown that the finding saves beside it" => r.saved.mean;
         finding_saves_half, "", "half the width of its 95 % confidence interval" => r.saved.half;
-        needless_percent, "%", "needless retransmissions more than linux-6, of all segments of data" => r.comparison.needless;
-        bytes_percent, "%", "IP bytes more than linux-6" => r.comparison.bytes;
-        incomplete, "", "flows that do not complete, more than with linux-6" => r.comparison.incomplete;
-        p99, "", "99th percentile of slowdowns" => r.comparison.p99;
-        harm, "", "the bound of harm that it exceeds" => r.comparison.harm().unwrap_or("");
-    )
+    );
+    trial::columns(own, |row| &row.comparison)
 }
 
 fn text(cells: &[Judged]) -> String {

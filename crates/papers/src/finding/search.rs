@@ -7,7 +7,7 @@
 use super::networks::Family;
 use super::sender::{KNOBS, Sender, Value};
 use super::trial::{Bed, Comparison, Outcome, saved};
-use super::{NAME, judge};
+use super::{NAME, judge, trial};
 use crate::prelude::*;
 
 /// The name on the command line.
@@ -154,23 +154,14 @@ fn chart(tried: &[Tried]) -> BarChart {
 }
 
 fn columns() -> Columns<Tried> {
-    columns!(columns_of_figure::<Tried>(ID), r;
+    let own = columns!(columns_of_figure::<Tried>(ID), r;
         round, "", "the round of the search";
         value, "", "knob and value, beside what the rounds before kept";
         kept, "", "whether the round kept it";
-        flows, "", "flows of all families" => r.comparison.flows;
-        excess, "", "mean slowdown less 1" => r.comparison.excess.mean;
-        excess_half, "", "half the width of its 95 % confidence interval" => r.comparison.excess.half;
-        gain_percent, "%", "share of the excess of linux-6 that it takes away" => 100.0 * r.comparison.gain.mean;
-        gain_half_percent, "%", "half the width of its 95 % confidence interval" => 100.0 * r.comparison.gain.half;
         added_percent, "%", "gain more than that of the round before" => 100.0 * r.added.mean;
         added_half_percent, "%", "half the width of its 95 % confidence interval" => 100.0 * r.added.half;
-        needless_percent, "%", "needless retransmissions more than linux-6, of all segments of data" => r.comparison.needless;
-        bytes_percent, "%", "IP bytes more than linux-6" => r.comparison.bytes;
-        incomplete, "", "flows that do not complete, more than with linux-6" => r.comparison.incomplete;
-        p99, "", "99th percentile of slowdowns" => r.comparison.p99;
-        harm, "", "the bound of harm that it exceeds" => r.comparison.harm().unwrap_or("");
-    )
+    );
+    trial::columns(own, |row| &row.comparison)
 }
 
 fn text(tried: &[Tried]) -> String {

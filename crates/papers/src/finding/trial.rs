@@ -27,7 +27,7 @@ pub struct Ideal {
 pub struct Outcome {
     pub slowdown: f64,
     pub completed: bool,
-    /// Retransmissions of data that came too late to matter.
+    /// Retransmissions of data that earlier transmissions delivered.
     pub needless: u64,
     /// Segments of data sent.
     pub segments: u64,
@@ -159,8 +159,7 @@ impl Comparison {
             Estimate::of(flows.iter().map(|flow| flow.slowdown - 1.0).collect::<Vec<_>>().into_iter())
         };
         let (base, own) = (excess(linux), excess(ours));
-        let saved: Vec<f64> = linux.iter().zip(ours).map(|(linux, ours)| linux.slowdown - ours.slowdown).collect();
-        let saved = Estimate::of(saved.into_iter());
+        let saved = saved(linux, ours);
         let share = |flows| 100.0 * sum(flows, |flow| flow.needless) / sum(flows, |flow| flow.segments).max(1.0);
         let bytes = |flows| sum(flows, |flow| flow.bytes);
         let incomplete = |flows: &[Outcome]| flows.iter().filter(|flow| !flow.completed).count() as i64;
@@ -196,4 +195,20 @@ impl Comparison {
 pub fn saved(other: &[Outcome], ours: &[Outcome]) -> Estimate {
     let saved: Vec<f64> = other.iter().zip(ours).map(|(other, ours)| other.slowdown - ours.slowdown).collect();
     Estimate::of(saved.into_iter())
+}
+
+/// Columns of a comparison, which `of` finds in a row.
+pub fn columns<R: 'static>(columns: Columns<R>, of: fn(&R) -> &Comparison) -> Columns<R> {
+    columns!(columns, r;
+        flows, "", "flows" => of(r).flows;
+        excess, "", "mean slowdown less 1" => of(r).excess.mean;
+        excess_half, "", "half the width of its 95 % confidence interval" => of(r).excess.half;
+        gain_percent, "%", "share of the excess of linux-6 that it takes away" => 100.0 * of(r).gain.mean;
+        gain_half_percent, "%", "half the width of its 95 % confidence interval" => 100.0 * of(r).gain.half;
+        needless_percent, "%", "needless retransmissions more than linux-6, of all segments of data" => of(r).needless;
+        bytes_percent, "%", "IP bytes more than linux-6" => of(r).bytes;
+        incomplete, "", "flows that do not complete, more than with linux-6" => of(r).incomplete;
+        p99, "", "99th percentile of slowdowns" => of(r).p99;
+        harm, "", "the bound of harm that it exceeds" => of(r).harm().unwrap_or("");
+    )
 }

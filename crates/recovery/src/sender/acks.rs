@@ -163,7 +163,7 @@ impl<C: CongestionControl> Sender<C> {
         self.mechanisms.probe.is_some_and(|rules| rules.ack_delay == AckDelay::Measured)
     }
 
-    /// When the only outstanding segment was sent; `None` if there are others, or if it was sent again.
+    /// When the outstanding segment was sent, if there is only one and it was sent once.
     fn only_segment(&self) -> Option<Instant> {
         let first = self.board.first()?;
         let only =
