@@ -218,16 +218,28 @@ fn small_pieces_of_what_was_too_large_are_evidence_too() {
 }
 
 #[test]
-fn each_further_timeout_halves_the_segments_down_to_a_floor() {
+fn further_timeouts_halve_the_segments_and_small_ones_take_more() {
     let mut pair = over_a_black_hole(MtuProbing::OnBlackHole, 0);
     pair.write(Client, 10_000);
-    let mut sizes = vec![];
-    for until in (0..3_000).map(|second| second * 1000) {
+    let mut after = vec![];
+    for until in (0..40_000).map(|tick| tick * 10) {
         pair.run_until(until);
-        sizes.push(pair.ends[0].mss());
+        let mss = pair.ends[0].mss();
+        if after.last().is_none_or(|(_, last)| *last != mss) {
+            after.push((timeouts(&pair), mss));
+        }
     }
-    sizes.dedup();
-    assert_eq!(sizes, [1400, BASE, 512, 256, 128, 64, 48]);
+    assert_eq!(after, [(0, 1400), (4, 1024), (5, 512), (6, 256), (8, 128), (10, 64)]);
+}
+
+#[test]
+fn a_path_that_takes_other_large_segments_is_lossy() {
+    // The first segment is lost with all its retransmissions; what follows it arrives.
+    let mut pair = over_a_black_hole(MtuProbing::OnBlackHole, u32::MAX);
+    pair.lost = [1, 11, 12, 13, 14, 15].map(|place| (Client, place)).to_vec();
+    pair.write(Client, 14_000);
+    pair.run_until(30_000);
+    assert_eq!((timeouts(&pair), pair.read[1], pair.ends[0].mss()), (5, 14_000, 1400));
 }
 
 #[test]
