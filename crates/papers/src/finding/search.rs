@@ -6,7 +6,7 @@
 
 use super::networks::Family;
 use super::sender::{KNOBS, Sender, Value};
-use super::trial::{Bed, Comparison, Outcome, saved};
+use super::trial::{Bed, Comparison, Outcome, saved, share_of_excess};
 use super::{NAME, judge, trial};
 use crate::prelude::*;
 
@@ -59,8 +59,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet> {
         for value in KNOBS.iter().filter(is_open).flat_map(|knob| knob.iter()) {
             let outcomes = run(&Sender::changed(&[&kept[..], &[*value]].concat()))?;
             let comparison = Comparison::of(&linux, &outcomes);
-            let more = saved(&before, &outcomes);
-            let added = Estimate { mean: more.mean / excess, half: more.half / excess };
+            let added = share_of_excess(saved(&before, &outcomes), excess);
             let is_better = best.as_ref().is_none_or(|(place, ..)| {
                 let best: &Tried = &tried[*place];
                 comparison.gain.mean > best.comparison.gain.mean

@@ -165,11 +165,10 @@ impl Comparison {
         let incomplete = |flows: &[Outcome]| flows.iter().filter(|flow| !flow.completed).count() as i64;
         let mut slowdowns: Vec<f64> = ours.iter().map(|flow| flow.slowdown).collect();
         slowdowns.sort_by(f64::total_cmp);
-        let excess_of_base = if base.mean > 0.0 { base.mean } else { NAN };
         Self {
             flows: ours.len() as u64,
             excess: own,
-            gain: Estimate { mean: saved.mean / excess_of_base, half: saved.half / excess_of_base },
+            gain: share_of_excess(saved, base.mean),
             needless: share(ours) - share(linux),
             bytes: 100.0 * (bytes(ours) / bytes(linux).max(1.0) - 1.0),
             incomplete: incomplete(ours) - incomplete(linux),
@@ -189,6 +188,12 @@ impl Comparison {
             None
         }
     }
+}
+
+/// A slowdown that was saved, as a share of an excess. Where nothing is in excess, nothing can be saved.
+pub fn share_of_excess(saved: Estimate, excess: f64) -> Estimate {
+    let excess = if excess > 1e-9 { excess } else { f64::INFINITY };
+    Estimate { mean: saved.mean / excess, half: saved.half / excess }
 }
 
 /// Slowdown that one server saves beside another, over the same flows: the difference of their excesses.
