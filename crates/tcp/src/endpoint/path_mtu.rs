@@ -16,9 +16,9 @@
 //! size, so that a search without obstacles ends there. Over IPv6 no segment becomes smaller than packets of 1280 bytes
 //! (RFC 4821 §7.7).
 //!
-//! Deviation from RFC 4821 §7.7, where each further timeout halves the segments: where nearly a third of the packets is
-//! lost, seven timeouts in a row are common, and segments of 48 bytes, from which a small window hardly finds back, are
-//! worse than the loss. It takes [`TIMEOUTS`] more where larger segments arrived, and two more for each halving below what
+//! Deviation from RFC 4821 §7.7, where each further timeout halves the segments: where 30 % of the packets are lost, half of
+//! the retransmissions stay unanswered (1 − 0.7² = 0.51), and one segment in a hundred times out seven times in a row
+//! (0.51⁷). Segments of 48 bytes, from which a small window hardly finds back, are worse than the loss. It takes [`TIMEOUTS`] more where larger segments arrived, and two more for each halving below what
 //! nearly every path takes.
 
 use super::input::LEAST_MSS;
@@ -273,7 +273,7 @@ impl Endpoint {
 
     /// Timeouts in a row before segments have `size`.
     fn patience(&self, size: u16) -> u32 {
-        let halvings = (PASSES_NEARLY_EVERYWHERE / size.max(1)).checked_ilog2().unwrap_or(0);
+        let halvings = (PASSES_NEARLY_EVERYWHERE / size).checked_ilog2().unwrap_or(0);
         let is_larger = |one: &SentSegment| one.is_sacked() && one.span.len() > u64::from(size);
         // Nothing is certain: the path may have changed since they arrived.
         let larger_arrived = self.sender.board().iter().any(is_larger);
